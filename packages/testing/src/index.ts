@@ -1,1 +1,10 @@
-export {}
+/**
+ * Amazon SQS in virtual time and over HTTP, to test workers against.
+ *
+ * @since 0.1.0
+ */
+
+/**
+ * @since 0.1.0
+ */
+export * as Journal from "./Journal.js"
