@@ -8,3 +8,13 @@
  * @since 0.1.0
  */
 export * as Journal from "./Journal.js"
+
+/**
+ * @since 0.1.0
+ */
+export * as Fault from "./Fault.js"
+
+/**
+ * @since 0.1.0
+ */
+export * as FaultPlan from "./FaultPlan.js"
