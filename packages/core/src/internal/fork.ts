@@ -1,0 +1,26 @@
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import * as Runtime from "effect/Runtime"
+
+/**
+ * The one place where plain code starts fibers. They are roots: nobody's interruption reaches them but ours.
+ */
+export interface Forker<R> {
+  readonly fork: <A, E>(effect: Effect.Effect<A, E, R>) => Fiber.RuntimeFiber<A, E>
+  /** calls `f` after `ms`; the answer cancels */
+  readonly after: (ms: number, f: () => void) => () => void
+}
+
+export const make = <R>(runtime: Runtime.Runtime<R>): Forker<R> => {
+  const fork = Runtime.runFork(runtime)
+  return {
+    fork: (effect) => fork(effect),
+    after: (ms, f) => {
+      const fiber = fork(Effect.map(Effect.sleep(Math.max(0, ms)), f))
+      return () => fiber.unsafeInterruptAsFork(FiberId.none)
+    }
+  }
+}
+
+export const interrupt = (fiber: Fiber.RuntimeFiber<any, any>): void => fiber.unsafeInterruptAsFork(FiberId.none)

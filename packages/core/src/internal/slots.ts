@@ -1,0 +1,203 @@
+import type { Forker } from "./fork.js"
+
+/** A limit that several consumers share; each delivery takes its consumer's weight of it while its handler runs. */
+export interface SharedLimit {
+  readonly size: number
+  readonly free: () => number
+  readonly take: (weight: number) => boolean
+  readonly give: (weight: number) => void
+  /** called when places came free; the answer unsubscribes */
+  readonly onFree: (f: () => void) => () => void
+}
+
+export const makeSharedLimit = (size: number): SharedLimit => {
+  let used = 0
+  let listeners: ReadonlyArray<() => void> = []
+  return {
+    size,
+    free: () => size - used,
+    take: (weight) => {
+      // what weighs more than the whole limit may run alone
+      if (used > 0 && used + weight > size) return false
+      used += weight
+      return true
+    },
+    give: (weight) => {
+      used -= weight
+      const present = listeners
+      // the first to be asked is the last next time, so that nobody starves
+      listeners = [...present.slice(1), ...present.slice(0, 1)]
+      for (const f of present) f()
+    },
+    onFree: (f) => {
+      listeners = [...listeners, f]
+      return () => {
+        listeners = listeners.filter((g) => g !== f)
+      }
+    }
+  }
+}
+
+/** SQS gives at most ten messages to a receive. */
+const FULL_RECEIVE = 10
+
+export interface SlotsOptions {
+  readonly concurrency: number
+  /** `undefined`: by the run times that are seen */
+  readonly prefetch: number | undefined
+  /** the most of it, when by run times */
+  readonly prefetchMax: number
+  readonly lingerMs: number
+  readonly shared: { readonly limit: SharedLimit; readonly weight: number } | undefined
+}
+
+/** Above this mean run time a second message is better left visible to others. */
+const LONG_RUN_MS = 1_000
+/** No prefetched message should wait longer than this for its place. */
+const WAIT_MS = 250
+/** Weight of the newest run in the mean. */
+const NEWEST = 0.05
+
+type Grant = (n: number) => void
+
+/**
+ * The free places of a consumer. In hand is what was received and whose handler has not ended, and what an open receive
+ * may still bring. A receive takes its places before it asks and gives back what did not come.
+ */
+export class Slots {
+  running = 0
+  inHand = 0
+  private meanMs = Infinity
+  private stopped = false
+  private paused = false
+  private lingered = false
+  private cancelLinger: (() => void) | undefined
+  private readonly asking: Array<Grant> = []
+  private readonly unsubscribe: (() => void) | undefined
+
+  constructor(
+    readonly options: SlotsOptions,
+    private readonly forker: Pick<Forker<never>, "after">,
+    /** called when a waiting delivery may start */
+    onPlace: () => void
+  ) {
+    this.unsubscribe = options.shared?.limit.onFree(() => {
+      onPlace()
+      this.grant()
+    })
+  }
+
+  get prefetch(): number {
+    if (this.options.prefetch !== undefined) return this.options.prefetch
+    if (this.meanMs > LONG_RUN_MS) return 0
+    const perMs = this.options.concurrency / Math.max(this.meanMs, 0.01)
+    return Math.min(this.options.prefetchMax, Math.floor(perMs * WAIT_MS))
+  }
+
+  get capacity(): number {
+    return this.options.concurrency + this.prefetch
+  }
+
+  /** how many more a receive may bring now */
+  private get free(): number {
+    const own = this.capacity - this.inHand
+    const shared = this.options.shared
+    if (shared === undefined) return own
+    return Math.min(own, Math.max(this.inHand === 0 ? 1 : 0, Math.floor(shared.limit.free() / shared.weight)))
+  }
+
+  /** Places for the next receive, at most ten: waits for one, then a moment for more. 0: stopped. */
+  reserve(grant: Grant): () => void {
+    this.asking.push(grant)
+    this.grant()
+    return () => {
+      const i = this.asking.indexOf(grant)
+      if (i >= 0) this.asking.splice(i, 1)
+    }
+  }
+
+  /** Whether another receive could be granted at once, and would be worth its request. */
+  get wantsMore(): boolean {
+    return !this.stopped && !this.paused && this.free >= Math.min(FULL_RECEIVE, this.options.concurrency)
+  }
+
+  private grant(): void {
+    while (this.asking.length > 0) {
+      if (this.stopped) {
+        this.asking.shift()!(0)
+        continue
+      }
+      const free = this.free
+      if (this.paused || free < 1) return
+      const full = Math.min(FULL_RECEIVE, this.capacity)
+      if (free < full && this.running > 0 && !this.lingered) return this.linger()
+      this.lingered = false
+      this.cancelLinger?.()
+      this.cancelLinger = undefined
+      const n = Math.min(FULL_RECEIVE, free)
+      this.inHand += n
+      this.asking.shift()!(n)
+    }
+  }
+
+  private linger(): void {
+    // while enough is waiting no handler starves: a fuller receive is cheaper
+    if (this.cancelLinger !== undefined || this.waiting > this.prefetch / 2) return
+    this.cancelLinger = this.forker.after(this.options.lingerMs, () => {
+      this.cancelLinger = undefined
+      this.lingered = true
+      this.grant()
+    })
+  }
+
+  private get waiting(): number {
+    return this.inHand - this.running
+  }
+
+  /** `n` places that a receive had taken and did not fill, or deliveries that ended without a run */
+  giveBack(n: number): void {
+    if (n === 0) return
+    this.inHand -= n
+    this.grant()
+  }
+
+  /** A waiting delivery's handler may start: true, and the place is taken. */
+  start(): boolean {
+    if (this.running >= this.options.concurrency) return false
+    const shared = this.options.shared
+    if (shared !== undefined && !shared.limit.take(shared.weight)) return false
+    this.running++
+    // the buffer got shorter: it may be time to fill it
+    if (this.asking.length > 0) this.grant()
+    return true
+  }
+
+  /** A handler has ended after `ranMs`. */
+  end(ranMs: number): void {
+    this.running--
+    this.inHand--
+    this.meanMs = this.meanMs === Infinity ? ranMs : this.meanMs + (ranMs - this.meanMs) * NEWEST
+    const shared = this.options.shared
+    if (shared !== undefined) shared.limit.give(shared.weight)
+    else this.grant()
+  }
+
+  pause(): void {
+    this.paused = true
+  }
+
+  resume(): void {
+    this.paused = false
+    this.grant()
+  }
+
+  stop(): void {
+    this.stopped = true
+    this.grant()
+  }
+
+  close(): void {
+    this.cancelLinger?.()
+    this.unsubscribe?.()
+  }
+}
