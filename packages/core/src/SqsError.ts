@@ -101,14 +101,19 @@ export class AccessDenied extends Schema.TaggedError<AccessDenied>()("AccessDeni
   get retryable() {
     return false
   }
-  /** The IAM action that the call needs, as `sqs:ReceiveMessage`. */
+  /** The IAM action that the call needs, as `sqs:ReceiveMessage`, or `kms:Decrypt` where the queue's key is at fault. */
   get action(): string {
-    return this.code.startsWith("Kms") || this.code.startsWith("KMS.")
-      ? "kms:Decrypt"
-      : `sqs:${this.operation.replace(/Batch$/, "")}`
+    if (!/^kms/i.test(this.code)) return `sqs:${this.operation.replace(/Batch$/, "")}`
+    return this.operation === "SendMessageBatch" ? "kms:GenerateDataKey" : "kms:Decrypt"
   }
   override get message() {
-    return sentence(this, "access denied", `Allow ${this.action} on this queue for the worker's role.`)
+    return this.action.startsWith("kms:")
+      ? sentence(
+          this,
+          "the queue's key cannot be used",
+          `Check that the KMS key exists, is enabled and allows ${this.action} to the role that calls.`
+        )
+      : sentence(this, "access denied", `Allow ${this.action} on this queue to the role that calls.`)
   }
 }
 
@@ -128,7 +133,7 @@ export class CredentialsExpired extends Schema.TaggedError<CredentialsExpired>()
     return sentence(
       this,
       "the credentials are missing or not accepted",
-      "Check the credentials provider (environment, profile, role) and the clock of this machine."
+      "Give credentials that are in force (AWS_ACCESS_KEY_ID and its secret, a profile, a role); check this machine's clock."
     )
   }
 }
@@ -294,75 +299,75 @@ export type SqsError =
  */
 export const isSqsError = (u: unknown): u is SqsError => hasProperty(u, TypeId)
 
-/** The codes that need no look at their text. Query code and shape name both appear as `name` in the SDK. */
-const byCode: Record<string, new (f: SqsErrorFields) => SqsError> = {
-  QueueDoesNotExist: QueueMissing,
-  "AWS.SimpleQueueService.NonExistentQueue": QueueMissing,
-  QueueDeletedRecently: QueueMissing,
-  ReceiptHandleIsInvalid: HandleInvalid,
-  MessageNotInflight: MessageGone,
-  "AWS.SimpleQueueService.MessageNotInflight": MessageGone,
-  OverLimit,
-  RequestThrottled: Throttled,
-  Throttling: Throttled,
-  ThrottlingException: Throttled,
-  ThrottledException: Throttled,
-  TooManyRequestsException: Throttled,
-  RequestLimitExceeded: Throttled,
-  SlowDown: Throttled,
-  KmsThrottled: Throttled,
-  "KMS.ThrottlingException": Throttled,
-  AccessDenied,
-  AccessDeniedException: AccessDenied,
-  AuthorizationError: AccessDenied,
-  InvalidSecurity: AccessDenied,
-  KmsAccessDenied: AccessDenied,
-  "KMS.AccessDeniedException": AccessDenied,
-  KmsDisabled: AccessDenied,
-  "KMS.DisabledException": AccessDenied,
-  KmsInvalidKeyUsage: AccessDenied,
-  "KMS.InvalidKeyUsageException": AccessDenied,
-  KmsInvalidState: AccessDenied,
-  "KMS.InvalidStateException": AccessDenied,
-  KmsNotFound: AccessDenied,
-  "KMS.NotFoundException": AccessDenied,
-  KmsOptInRequired: AccessDenied,
-  "KMS.OptInRequired": AccessDenied,
-  ExpiredToken: CredentialsExpired,
-  ExpiredTokenException: CredentialsExpired,
-  RequestExpired: CredentialsExpired,
-  InvalidClientTokenId: CredentialsExpired,
-  UnrecognizedClientException: CredentialsExpired,
-  InvalidSignatureException: CredentialsExpired,
-  SignatureDoesNotMatch: CredentialsExpired,
-  IncompleteSignature: CredentialsExpired,
-  MissingAuthenticationToken: CredentialsExpired,
-  CredentialsProviderError: CredentialsExpired,
-  TokenProviderError: CredentialsExpired,
-  InternalFailure: ServiceError,
-  InternalError: ServiceError,
-  InternalServerError: ServiceError,
-  ServiceUnavailable: ServiceError,
-  ServiceUnavailableException: ServiceError
-}
+type Constructor = new (f: SqsErrorFields) => SqsError
+
+/** The codes that need no look at their text, as `bare` leaves them. */
+const byCode = new Map<string, Constructor>(
+  (
+    [
+      [QueueMissing, "QueueDoesNotExist NonExistentQueue QueueDeletedRecently InvalidAddress ResourceNotFound"],
+      [HandleInvalid, "ReceiptHandleIsInvalid InvalidIdFormat"],
+      [MessageGone, "MessageNotInflight"],
+      [OverLimit, "OverLimit"],
+      [Throttled, "RequestThrottled Throttling Throttled TooManyRequests RequestLimitExceeded SlowDown"],
+      [Throttled, "KmsThrottled KmsThrottling PurgeQueueInProgress"],
+      [AccessDenied, "AccessDenied AuthorizationError NotAuthorized OptInRequired KmsAccessDenied KmsOptInRequired"],
+      [AccessDenied, "KmsDisabled KmsInvalidKeyUsage KmsInvalidState KmsNotFound"],
+      [CredentialsExpired, "ExpiredToken RequestExpired InvalidClientTokenId UnrecognizedClient InvalidSignature"],
+      [CredentialsExpired, "SignatureDoesNotMatch IncompleteSignature MissingAuthenticationToken"],
+      [CredentialsExpired, "CredentialsProviderError TokenProviderError"],
+      // Not HTTPS, or not signed as SQS wants it: no permission helps, though the status is 403.
+      [RefusedInput, "InvalidSecurity"],
+      [ServiceError, "InternalFailure InternalError InternalServerError ServiceUnavailable RequestTimeout"]
+    ] as ReadonlyArray<[Constructor, string]>
+  ).flatMap(([constructor, codes]) => codes.split(" ").map((code) => [code, constructor] as const))
+)
+
+/** One code has several spellings: of the shape, of the query protocol, and with or without `Exception`. */
+const bare = (code: string) =>
+  code
+    .replace(/^AWS\.SimpleQueueService\./, "")
+    .replace(/^KMS\./, "Kms")
+    .replace(/Exception$/, "")
 
 /** SQS says `InvalidParameterValue` for many things; only the text tells them apart. */
-const byText = (detail: string): (new (f: SqsErrorFields) => SqsError) | undefined =>
+const byText = (detail: string): Constructor | undefined =>
   /Total VisibilityTimeout for the message is beyond the limit/i.test(detail)
     ? VisibilityLimit
     : /does not exist or is not available for visibility timeout change|receipt handle has expired/i.test(detail)
       ? MessageGone
       : undefined
 
+const byStatus = (status: number | undefined): Constructor => {
+  if (status === undefined) return RefusedInput
+  if (status === 429) return Throttled
+  if (status >= 500 || status === 408) return ServiceError
+  return status === 401 || status === 403 ? AccessDenied : RefusedInput
+}
+
 /**
- * The error for a code and text of SQS. `httpStatus`, where known, decides for codes that are not in the list.
+ * What decides the class of an error beside its code and text.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SqsAnswer extends SqsErrorFields {
+  /** of the answer as a whole: decides for codes that are not known */
+  readonly httpStatus?: number | undefined
+  /** of one entry of a batch: `true`, and it is not tried again; `false` makes an unknown code one of the service */
+  readonly senderFault?: boolean | undefined
+}
+
+/**
+ * The error for a code and text of SQS. Codes that are not known go by HTTP status or, for an entry of a batch, by
+ * whose fault SQS says it is.
  *
  * @since 0.1.0
  * @category constructors
  * @example
- * import { fromCode } from "@effect-sqs/core/SqsError"
+ * import { SqsError } from "@effect-sqs/core"
  *
- * const e = fromCode({
+ * const e = SqsError.fromCode({
  *   operation: "ReceiveMessage",
  *   queue: "jobs",
  *   code: "RequestThrottled",
@@ -370,12 +375,9 @@ const byText = (detail: string): (new (f: SqsErrorFields) => SqsError) | undefin
  * })
  * console.log(e._tag, e.retryable) // Throttled true
  */
-export const fromCode = (f: SqsErrorFields & { readonly httpStatus?: number | undefined }): SqsError => {
-  const { httpStatus, ...fields } = f
-  const known = byText(f.detail) ?? byCode[f.code]
-  if (known !== undefined) return new known(fields)
-  if (httpStatus === 429) return new Throttled(fields)
-  if (httpStatus !== undefined && httpStatus >= 500) return new ServiceError(fields)
-  if (httpStatus === 403 || httpStatus === 401) return new AccessDenied(fields)
-  return new RefusedInput(fields)
+export const fromCode = (answer: SqsAnswer): SqsError => {
+  const { httpStatus, senderFault, ...fields } = answer
+  const status = httpStatus ?? (senderFault === undefined ? undefined : senderFault ? 400 : 500)
+  const known = byText(fields.detail) ?? byCode.get(bare(fields.code)) ?? byStatus(status)
+  return new (senderFault === true && known === ServiceError ? RefusedInput : known)(fields)
 }
