@@ -18,3 +18,8 @@ export * as Fault from "./Fault.js"
  * @since 0.1.0
  */
 export * as FaultPlan from "./FaultPlan.js"
+
+/**
+ * @since 0.1.0
+ */
+export * as SimClock from "./SimClock.js"

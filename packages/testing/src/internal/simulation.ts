@@ -1,0 +1,317 @@
+/**
+ * The engine of `SimClock`: it owns the run queue of all fibers and the heap of all timers of one simulation, so it
+ * knows exactly when nothing can run any more, and only then moves the time.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import { hasProperty } from "effect/Predicate"
+import * as Scheduler from "effect/Scheduler"
+import { PCGRandom } from "effect/Utils"
+import { type Timer, Timers } from "./timers.js"
+
+export interface Settings {
+  readonly startMs: number
+  readonly limitMs: number
+  readonly tasksPerInstant: number
+  readonly order: "fifo" | "random"
+  readonly randomSeed: number
+}
+
+export type StuckReason = "deadlock" | "livelock" | "timeLimit"
+
+/** A turn of Node's event loop is taken at least after so many tasks, so that signals and test runners live on. */
+const TASKS_PER_TURN = 20_000
+
+interface Entry {
+  readonly task: Scheduler.Task
+  readonly process: Process
+}
+
+/**
+ * One machine with one event loop: its fibers run on its scheduler and read its clock. All processes of a simulation share
+ * the flow of time; each has its own wall clock, its own stalls, its own end.
+ */
+export class Process implements Scheduler.Scheduler {
+  readonly clock: ProcessClock
+  /** what this wall clock is ahead of the true time */
+  offsetMs = 0
+  dead = false
+  private externals = 0
+  private stalledUntil = -1
+  private held: Array<[Entry, number]> = []
+  private readonly onStallEnd: Array<() => void> = []
+
+  constructor(
+    readonly simulation: Simulation,
+    readonly name: string
+  ) {
+    this.clock = new ProcessClock(this)
+  }
+
+  readonly shouldYield = Scheduler.defaultShouldYield
+
+  scheduleTask(task: Scheduler.Task, priority: number): void {
+    if (this.dead) return
+    const entry: Entry = { task, process: this }
+    if (this.stalled) this.held.push([entry, priority])
+    else this.simulation.enqueue(entry, priority)
+  }
+
+  get stalled(): boolean {
+    return this.stalledUntil >= 0
+  }
+
+  hold(entry: Entry, priority: number): void {
+    this.held.push([entry, priority])
+  }
+
+  /** Nothing of this process runs for so long; `first` runs before everything that has come in meanwhile. */
+  stall(ms: number, first: () => void): void {
+    this.onStallEnd.push(first)
+    const until = this.simulation.elapsedMs + ms
+    this.stalledUntil = Math.max(this.stalledUntil, until)
+    this.simulation.addTimer(until, () => {
+      if (this.dead || !this.stalled || this.simulation.elapsedMs < this.stalledUntil) return
+      this.stalledUntil = -1
+      const held = this.held
+      this.held = []
+      for (const resume of this.onStallEnd.splice(0)) resume()
+      for (const [entry, priority] of held) this.simulation.enqueue(entry, priority)
+    })
+  }
+
+  /** One fiber more, or less, waits for the real world. */
+  external(change: 1 | -1): void {
+    if (this.dead) return
+    this.externals += change
+    this.simulation.externals += change
+  }
+
+  kill(): void {
+    if (this.dead) return
+    this.dead = true
+    this.held = []
+    this.simulation.externals -= this.externals
+    for (const resume of this.onStallEnd.splice(0)) resume()
+    this.simulation.wake()
+  }
+}
+
+/** The clock of one process. Its milliseconds can be set; its nanoseconds only ever flow. */
+export class ProcessClock implements Clock.Clock {
+  readonly [Clock.ClockTypeId]: typeof Clock.ClockTypeId = Clock.ClockTypeId
+  constructor(readonly process: Process) {}
+
+  unsafeCurrentTimeMillis(): number {
+    const { offsetMs, simulation } = this.process
+    return Math.floor(simulation.settings.startMs + simulation.elapsedMs + offsetMs)
+  }
+
+  unsafeCurrentTimeNanos(): bigint {
+    const { simulation } = this.process
+    return simulation.startNanos + BigInt(Math.round(simulation.elapsedMs * 1e6))
+  }
+
+  readonly currentTimeMillis = Effect.sync(() => this.unsafeCurrentTimeMillis())
+  readonly currentTimeNanos = Effect.sync(() => this.unsafeCurrentTimeNanos())
+
+  sleep(duration: Duration.Duration): Effect.Effect<void> {
+    const ms = Duration.toMillis(duration)
+    if (ms === Infinity) return Effect.never
+    return Effect.async<void>((resume) => {
+      const { simulation } = this.process
+      const timer = simulation.addTimer(simulation.elapsedMs + Math.max(0, ms), () => {
+        if (!this.process.dead) resume(Effect.void)
+      })
+      return Effect.sync(() => simulation.removeTimer(timer))
+    })
+  }
+}
+
+export class Simulation {
+  /** the flow of time since the start; never moved back */
+  elapsedMs = 0
+  /** timers fired so far */
+  steps = 0
+  /** how many fibers wait for the real world now */
+  externals = 0
+  /** why it was given up, if it was */
+  stuckReason: StuckReason | undefined
+  readonly startNanos: bigint
+  private readonly processes: Array<Process> = []
+  private readonly timers = new Timers()
+  private readonly random: PCGRandom
+  private queue = new Scheduler.PriorityBuckets<Entry>()
+  private timerCount = 0
+  private tasksNow = 0
+  private closing = false
+  private readonly onEnds: Array<() => void> = []
+  private state: "idle" | "scheduled" | "running" | "ended" = "idle"
+
+  constructor(readonly settings: Settings) {
+    this.startNanos = BigInt(Math.floor(settings.startMs)) * 1_000_000n
+    this.random = new PCGRandom(settings.randomSeed)
+  }
+
+  addProcess(name: string): Process {
+    const process = new Process(this, name)
+    this.processes.push(process)
+    return process
+  }
+
+  enqueue(entry: Entry, priority: number): void {
+    this.queue.scheduleTask(entry, priority)
+    this.wake()
+  }
+
+  addTimer(at: number, fire: () => void): Timer {
+    this.timerCount++
+    const tie = this.settings.order === "fifo" ? this.timerCount : this.random.number()
+    const timer = this.timers.add(at, tie, fire)
+    this.wake()
+    return timer
+  }
+
+  removeTimer(timer: Timer): void {
+    this.timers.remove(timer)
+  }
+
+  /**
+   * Ends the simulation once all fibers that were started in it have ended: those that are left are interrupted one after
+   * the other, the oldest first, since the oldest is the one that knows how to stop the others. If one cannot end, the rest is
+   * given up.
+   */
+  close(): void {
+    this.closing = true
+    const oldest = this.roots().find(({ process }) => !process.dead)
+    if (oldest === undefined) return this.end()
+    oldest.fiber.addObserver(() => this.close())
+    oldest.fiber.unsafeInterruptAsFork(FiberId.none)
+  }
+
+  /** After this nothing runs any more. */
+  private end(): void {
+    if (this.ended) return
+    this.state = "ended"
+    for (const process of this.processes) process.kill()
+    this.queue = new Scheduler.PriorityBuckets()
+    for (const { fiber } of this.roots()) forget(fiber)
+    for (const callback of this.onEnds) callback()
+  }
+
+  /** Calls back when the simulation has ended, at once if it has. */
+  onEnd(callback: () => void): void {
+    if (this.ended) callback()
+    else this.onEnds.push(callback)
+  }
+
+  private roots(): Array<{ readonly fiber: Fiber.RuntimeFiber<unknown, unknown>; readonly process: Process }> {
+    const found: Array<{ readonly fiber: Fiber.RuntimeFiber<unknown, unknown>; readonly process: Process }> = []
+    for (const fiber of Effect.runSync(Fiber.roots)) {
+      const scheduler = fiber.currentScheduler
+      if (scheduler instanceof Process && scheduler.simulation === this && fiber.unsafePoll() === null) {
+        found.push({ fiber, process: scheduler })
+      }
+    }
+    return found
+  }
+
+  wake(): void {
+    if (this.state !== "idle") return
+    this.state = "scheduled"
+    setImmediate(this.turn)
+  }
+
+  /**
+   * One turn of Node's event loop. Promises that need no real input have all settled when it begins, since microtasks
+   * come before; so an empty queue at this point means that nothing can run.
+   */
+  private readonly turn = (): void => {
+    if (this.ended) return
+    this.state = "running"
+    if (this.queue.buckets.length === 0 && this.externals === 0) this.jump()
+    this.drain()
+    if (this.ended) return
+    if (this.queue.buckets.length === 0 && this.externals > 0) {
+      this.state = "idle"
+      this.tasksNow = 0
+      return
+    }
+    this.state = "scheduled"
+    setImmediate(this.turn)
+  }
+
+  get ended(): boolean {
+    return this.state === "ended"
+  }
+
+  /** Moves the time to the next timer and fires all that are due, each with all that follows from it. */
+  private jump(): void {
+    const next = this.timers.first
+    if (next === undefined) return this.stuck("deadlock")
+    if (next.at > this.settings.limitMs) return this.stuck("timeLimit")
+    if (next.at > this.elapsedMs) {
+      this.elapsedMs = next.at
+      this.tasksNow = 0
+    }
+    for (let timer = this.timers.first; timer !== undefined && timer.at <= this.elapsedMs; timer = this.timers.first) {
+      this.timers.remove(timer)
+      this.steps++
+      timer.fire()
+      this.drain()
+      if (this.ended || this.queue.buckets.length > 0) return
+    }
+  }
+
+  /** Runs tasks until none is left or the turn's share is used up. */
+  private drain(): void {
+    let left = TASKS_PER_TURN
+    while (this.queue.buckets.length > 0 && left > 0) {
+      const buckets = this.queue.buckets
+      this.queue.buckets = []
+      for (const [priority, entries] of buckets) {
+        if (this.settings.order === "random") this.shuffle(entries)
+        for (const entry of entries) {
+          if (this.ended) return
+          const { process } = entry
+          if (process.dead) continue
+          if (process.stalled) {
+            process.hold(entry, priority)
+            continue
+          }
+          left--
+          entry.task()
+          if (++this.tasksNow > this.settings.tasksPerInstant) return this.stuck("livelock")
+        }
+      }
+    }
+  }
+
+  private shuffle(entries: Array<Entry>): void {
+    for (let i = entries.length - 1; i > 0; i--) {
+      const j = this.random.integer(i + 1)
+      const entry = entries[i]!
+      entries[i] = entries[j]!
+      entries[j] = entry
+    }
+  }
+
+  private stuck(reason: StuckReason): void {
+    if (!this.closing) this.stuckReason = reason
+    this.end()
+  }
+}
+
+/**
+ * Effect keeps every root fiber that has not ended in a global set. Those that an ended simulation gave up never will,
+ * so they are told that they were interrupted: whoever observes them lets go, and nothing runs on a dead scheduler.
+ */
+const forget = (fiber: object): void => {
+  if (hasProperty(fiber, "setExitValue") && typeof fiber.setExitValue === "function") {
+    fiber.setExitValue(Exit.interrupt(FiberId.none))
+  }
+}
