@@ -1,0 +1,93 @@
+/**
+ * What can go wrong with a report, told apart by what helps. The worker's redelivery policy speaks of these tags.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+
+/**
+ * No flight of the data starts or ends at this airport. Trying again does not help.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class UnknownAirport extends Schema.TaggedError<UnknownAirport>()("UnknownAirport", {
+  airport: Schema.String
+}) {
+  override get message() {
+    return `no airport ${this.airport} in the flight data: check the code`
+  }
+}
+
+/**
+ * The airport is known, but has no flight in the period. Trying again does not help.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class NoFlights extends Schema.TaggedError<NoFlights>()("NoFlights", {
+  airport: Schema.String,
+  period: Schema.String
+}) {
+  override get message() {
+    return `no flight from or to ${this.airport} in ${this.period}: ask for a longer period`
+  }
+}
+
+/**
+ * The flight data could not be read. It may be back later.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SourceUnavailable extends Schema.TaggedError<SourceUnavailable>()("SourceUnavailable", {
+  source: Schema.String,
+  detail: Schema.String
+}) {
+  override get message() {
+    return `${this.source} cannot be read now: ${this.detail}`
+  }
+}
+
+/**
+ * The artifact could not be written or kept: disk full, no permission, folder gone. Somebody has to make room.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class StoreFailed extends Schema.TaggedError<StoreFailed>()("StoreFailed", {
+  path: Schema.String,
+  detail: Schema.String
+}) {
+  override get message() {
+    return `${this.path} cannot be written: ${this.detail}`
+  }
+}
+
+/**
+ * The thread that drew the report is gone: out of memory, crashed or killed. Another thread takes its place.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class RenderThreadLost extends Schema.TaggedError<RenderThreadLost>()("RenderThreadLost", {
+  detail: Schema.String
+}) {
+  override get message() {
+    return `the render thread is gone: ${this.detail}`
+  }
+}
+
+/**
+ * Every failure that drawing a report can have.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export const RenderError = Schema.Union(UnknownAirport, NoFlights, SourceUnavailable, StoreFailed)
+
+/**
+ * @since 0.1.0
+ * @category errors
+ */
+export type RenderError = typeof RenderError.Type

@@ -1,0 +1,89 @@
+/**
+ * Draws reports in threads of their own, so that heartbeats and receives never wait for a page. The threads are
+ * started once and kept; one that dies is replaced.
+ *
+ * @since 0.1.0
+ */
+import * as Worker from "@effect/platform/Worker"
+import * as NodeWorker from "@effect/platform-node/NodeWorker"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as WorkerThreads from "node:worker_threads"
+import { type RenderError, RenderThreadLost } from "../ReportError.js"
+import type { ReportJob } from "../ReportJob.js"
+import { type Progress, Rendered, RenderReport } from "./RenderProtocol.js"
+
+/** Enough for reports of thousands of pages; a thread that wants more is ended, and the worker lives. */
+const threadMemoryMb = 512
+
+const startTimeoutSeconds = 30
+
+const resourceLimits = { maxOldGenerationSizeMb: threadMemoryMb }
+
+/** From source in development, from `dist` with plain Node. */
+const startThread = () =>
+  import.meta.url.endsWith(".ts")
+    ? new WorkerThreads.Worker(new URL("../../dev/render-thread.mjs", import.meta.url), {
+        workerData: new URL("./renderThread.ts", import.meta.url).href,
+        execArgv: ["--conditions=@effect-sqs/source"],
+        resourceLimits
+      })
+    : new WorkerThreads.Worker(new URL("./renderThread.js", import.meta.url), { resourceLimits })
+
+/**
+ * @since 0.1.0
+ * @category services
+ */
+export class RenderPool extends Context.Tag("@effect-sqs/report-worker/RenderPool")<
+  RenderPool,
+  {
+    /**
+     * Draws the job's report into a new file at `path`. An interruption reaches the thread between two pages. A thread
+     * that dies fails with `RenderThreadLost`, and the next report gets a new one.
+     */
+    readonly render: (
+      job: ReportJob,
+      path: string,
+      onProgress: (progress: Progress) => Effect.Effect<void>
+    ) => Effect.Effect<Rendered, RenderError | RenderThreadLost>
+  }
+>() {
+  /**
+   * As many threads as asked, running when the layer is built; it fails when they do not come up within 30 s.
+   *
+   * @category layers
+   */
+  static readonly layer = (
+    threads: number,
+    start: () => WorkerThreads.Worker = startThread
+  ): Layer.Layer<RenderPool, RenderThreadLost> =>
+    Layer.scoped(RenderPool, make(threads)).pipe(Layer.provide(NodeWorker.layer(start)))
+}
+
+const make = (threads: number) =>
+  Worker.makePoolSerialized<RenderReport>({ size: threads }).pipe(
+    Effect.mapError((e) => new RenderThreadLost({ detail: e.message })),
+    // A thread that always dies at its start would be tried for ever.
+    Effect.timeoutFail({
+      duration: Duration.seconds(startTimeoutSeconds),
+      onTimeout: () => new RenderThreadLost({ detail: `none came up within ${startTimeoutSeconds} s` })
+    }),
+    Effect.map((pool) => ({
+      render: (job: ReportJob, path: string, onProgress: (progress: Progress) => Effect.Effect<void>) =>
+        pool.execute(new RenderReport({ job, path })).pipe(
+          Stream.tap((answer) => (answer instanceof Rendered ? Effect.void : onProgress(answer))),
+          Stream.filter((answer) => answer instanceof Rendered),
+          Stream.runHead,
+          Effect.flatten,
+          Effect.catchTags({
+            // What a dead thread leaves is decoded as one of our failures, and that is a ParseError.
+            ParseError: () => new RenderThreadLost({ detail: "it ended while drawing" }),
+            WorkerError: (e) => new RenderThreadLost({ detail: e.message }),
+            NoSuchElementException: () => new RenderThreadLost({ detail: "it gave no answer" })
+          })
+        )
+    }))
+  )
