@@ -1,0 +1,247 @@
+/**
+ * The worker's settings, from the environment. One table holds every key with its words, its default and its reading, so
+ * that `--help` and the error messages cannot drift from the code.
+ *
+ * @since 0.1.0
+ */
+import * as Config from "effect/Config"
+import * as ConfigError from "effect/ConfigError"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as LogLevel from "effect/LogLevel"
+import * as Schema from "effect/Schema"
+import { availableParallelism } from "node:os"
+
+/**
+ * The environment holds values that cannot be used: all of them at once.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("InvalidSettings", {
+  faults: Schema.Array(Schema.String)
+}) {
+  override get message() {
+    return [
+      this.faults.length === 1 ? "A setting cannot be used:" : `${this.faults.length} settings cannot be used:`,
+      ...this.faults.map((fault) => `  ${fault}`),
+      "Set them right in the environment, or leave them out for the default; --help tells all of them."
+    ].join("\n")
+  }
+}
+
+/** One key of the environment. */
+interface Setting<A> {
+  readonly key: string
+  readonly about: string
+  readonly expected: string
+  /** the default, as `--help` shows it */
+  readonly otherwise: string
+  readonly config: Config.Config<A>
+}
+
+const setting = <A>(
+  key: string,
+  about: string,
+  expected: string,
+  otherwise: { readonly value: A; readonly shown: string },
+  read: (text: string) => A | undefined
+): Setting<A> => ({
+  key,
+  about,
+  expected,
+  otherwise: otherwise.shown,
+  config: Config.string(key).pipe(
+    Config.mapOrFail((text) => {
+      // Some tools cannot leave a variable out, only make it empty.
+      if (text.trim() === "") return Either.left(ConfigError.MissingData([key], "empty"))
+      const value = read(text.trim())
+      return value === undefined
+        ? Either.left(ConfigError.InvalidData([key], `${key} is ${JSON.stringify(text)}: expected ${expected}`))
+        : Either.right(value)
+    }),
+    Config.withDefault(otherwise.value)
+  )
+})
+
+const text =
+  (accept: RegExp) =>
+  (s: string): string | undefined =>
+    accept.test(s) ? s : undefined
+
+const count = (max: number) => (s: string) => {
+  const n = Number(s)
+  return Number.isInteger(n) && n >= 1 && n <= max ? n : undefined
+}
+
+const duration = (s: string): Duration.Duration | undefined => {
+  const d = Duration.decodeUnknown(s)
+  return d._tag === "Some" && Duration.isFinite(d.value) && Duration.greaterThan(d.value, Duration.zero)
+    ? d.value
+    : undefined
+}
+
+const aDuration = `a duration such as "90 seconds"`
+const queueName = /^(https?:\/\/\S+|[A-Za-z0-9_-]{1,80}(\.fifo)?)$/
+const unset = (shown: string) => ({ value: undefined, shown })
+const cores = availableParallelism()
+const logLevels = { debug: LogLevel.Debug, info: LogLevel.Info, warning: LogLevel.Warning, error: LogLevel.Error }
+
+/** The table. `undefined` leaves a value to the library's own default. */
+const table = {
+  queue: setting(
+    "REPORT_QUEUE",
+    "the queue of jobs",
+    "a name or a URL",
+    { value: "report-jobs", shown: "report-jobs" },
+    text(queueName)
+  ),
+  deadLetterQueue: setting<string | undefined>(
+    "REPORT_DLQ",
+    "where jobs go that can never succeed",
+    "a name or a URL",
+    unset("that of the queue's redrive policy"),
+    text(queueName)
+  ),
+  out: setting(
+    "REPORT_OUT",
+    "the folder for finished reports",
+    "a path",
+    { value: "out/reports", shown: "out/reports" },
+    text(/./)
+  ),
+  threads: setting(
+    "REPORT_THREADS",
+    "threads that draw reports",
+    "a whole number from 1 to 64",
+    { value: Math.max(1, cores - 1), shown: `${Math.max(1, cores - 1)}: one less than this machine has cores` },
+    count(64)
+  ),
+  concurrency: setting<number | undefined>(
+    "REPORT_CONCURRENCY",
+    "jobs at a time, at most one for each thread",
+    "a whole number from 1 to 64",
+    unset("as many as threads"),
+    count(64)
+  ),
+  visibility: setting<Duration.Duration | undefined>(
+    "REPORT_VISIBILITY",
+    "how long a received job stays hidden from other workers",
+    aDuration,
+    unset("the queue's own"),
+    duration
+  ),
+  heartbeat: setting<Duration.Duration | undefined>(
+    "REPORT_HEARTBEAT",
+    "how often a running job is kept hidden",
+    aDuration,
+    unset("half of the visibility"),
+    duration
+  ),
+  extendBy: setting<Duration.Duration | undefined>(
+    "REPORT_EXTEND_BY",
+    "for how long each heartbeat hides it, counted from the heartbeat",
+    aDuration,
+    unset("the visibility"),
+    duration
+  ),
+  limit: setting<Duration.Duration | undefined>(
+    "REPORT_LEASE_LIMIT",
+    "a job that runs longer is stopped and comes again",
+    aDuration,
+    unset("12 hours, SQS's own"),
+    duration
+  ),
+  redeliveryFrom: setting(
+    "REPORT_REDELIVERY_FROM",
+    "the pause after a job's first failure; it doubles with each",
+    aDuration,
+    { value: Duration.seconds(10), shown: "10 seconds" },
+    duration
+  ),
+  redeliveryTo: setting(
+    "REPORT_REDELIVERY_TO",
+    "the longest pause",
+    aDuration,
+    { value: Duration.minutes(15), shown: "15 minutes" },
+    duration
+  ),
+  drain: setting(
+    "REPORT_DRAIN",
+    "on SIGTERM or Ctrl-C running jobs may go on for so long",
+    aDuration,
+    { value: Duration.seconds(30), shown: "30 seconds" },
+    duration
+  ),
+  logLevel: setting(
+    "REPORT_LOG_LEVEL",
+    "what is logged",
+    "debug, info, warning or error",
+    { value: LogLevel.Info, shown: "info" },
+    (s): LogLevel.LogLevel | undefined => logLevels[s.toLowerCase() as keyof typeof logLevels]
+  )
+} satisfies Record<string, Setting<any>>
+
+/**
+ * The settings as they are used: `concurrency` is decided, `undefined` durations are the library's to decide.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Settings = {
+  readonly [K in keyof typeof table]: (typeof table)[K] extends Setting<infer A>
+    ? K extends "concurrency"
+      ? number
+      : A
+    : never
+}
+
+const faultsOf: (error: ConfigError.ConfigError) => ReadonlyArray<string> = (error) => {
+  switch (error._op) {
+    case "And":
+    case "Or":
+      return [...faultsOf(error.left), ...faultsOf(error.right)]
+    default:
+      return [error.message]
+  }
+}
+
+const configs = Config.all(
+  Object.fromEntries(Object.entries(table).map(([name, { config }]) => [name, config])) as {
+    readonly [K in keyof typeof table]: (typeof table)[K]["config"]
+  }
+)
+
+/**
+ * Reads the environment (or whichever `ConfigProvider` is in place). Fails with all faults at once.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const settings: Effect.Effect<Settings, InvalidSettings> = Effect.gen(function* () {
+  const read = yield* Effect.mapError(configs, (error) => new InvalidSettings({ faults: faultsOf(error) }))
+  const concurrency = read.concurrency ?? read.threads
+  const faults: Array<string> = []
+  if (concurrency > read.threads) {
+    faults.push(
+      `${table.concurrency.key} is ${concurrency} and ${table.threads.key} ${read.threads}: a job that waits for a ` +
+        `thread would be hidden from workers that could draw it; raise the threads or lower the jobs`
+    )
+  }
+  if (Duration.greaterThan(read.redeliveryFrom, read.redeliveryTo)) {
+    faults.push(`${table.redeliveryFrom.key} is longer than ${table.redeliveryTo.key}`)
+  }
+  if (faults.length > 0) return yield* new InvalidSettings({ faults })
+  return { ...read, concurrency }
+})
+
+/**
+ * The table for people: key, meaning, default.
+ *
+ * @since 0.1.0
+ * @category rendering
+ */
+export const describe: string = Object.values(table)
+  .map((s) => `  ${s.key.padEnd(24)}${s.about}\n${" ".repeat(26)}${s.expected}; default: ${s.otherwise}`)
+  .join("\n")
