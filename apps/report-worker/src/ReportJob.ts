@@ -97,7 +97,7 @@ const common = {
  */
 export class FlightDelaysJob extends Schema.Class<FlightDelaysJob>("FlightDelaysJob")({
   ...common,
-  format: Schema.optionalWith(common.format, { default: () => "pdf" }),
+  format: Schema.optionalWith(common.format, { exact: true, default: () => "pdf" }),
   report: Schema.Literal("flight-delays").pipe(
     Schema.propertySignature,
     Schema.withConstructorDefault(() => "flight-delays" as const)
@@ -109,7 +109,7 @@ export class FlightDelaysJob extends Schema.Class<FlightDelaysJob>("FlightDelays
   ),
   minDelay: Schema.optionalWith(
     Schema.Int.pipe(Schema.between(-1000, 1000), says("a whole number of minutes from -1000 to 1000")),
-    { default: () => 15 }
+    { exact: true, default: () => 15 }
   )
 }) {}
 
