@@ -1,0 +1,143 @@
+/** The two ways into a room: as an effect, in process, and with a callback, for a server. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import type * as Runtime from "effect/Runtime"
+import { runFork } from "effect/Runtime"
+import * as FaultPlan from "../FaultPlan.js"
+import { ApiError, apiErrorOfCode } from "./apiError.js"
+import type { Json } from "./input.js"
+import { Poll } from "./operations.js"
+import type { Waiter } from "./polls.js"
+import type { Answer, Call, Room } from "./room.js"
+
+/** What a caller gets whose connection broke. */
+export const connectionReset = new ApiError("ConnectionReset", "ECONNRESET", "The connection was reset.", 0, false, "")
+
+const asEffect = (result: Answer | ApiError): Effect.Effect<Answer, ApiError> =>
+  result instanceof ApiError ? Effect.fail(result) : Effect.succeed(result)
+
+/** Ends a call that no fault struck. Where one did, `underFaults` says how it ended. */
+const end = (room: Room, call: Call, result: Answer | ApiError): void => {
+  if (call.decision === undefined) room.end(call, () => room.outcomeOf(call, result))
+}
+
+/** A poll that can wait, be woken, and be left. */
+const makePlace = (room: Room) => {
+  let waiter: Waiter | undefined
+  return {
+    wait: (poll: Poll, wake: () => void) => {
+      waiter = room.polls.wait(poll, wake)
+    },
+    leave: () => {
+      if (waiter === undefined) return
+      room.polls.leave(waiter)
+      waiter = undefined
+      room.polls.serve()
+    }
+  }
+}
+
+/** Messages are taken by the caller's own fiber, when it runs again: an interrupted poll has taken none. */
+const untilAnswered = (room: Room, call: Call, poll: Poll): Effect.Effect<Answer, ApiError> =>
+  Effect.uninterruptibleMask((restore) => {
+    const place = makePlace(room)
+    const woken = restore(Effect.async<void>((resume) => place.wait(poll, () => resume(Effect.void)))).pipe(
+      Effect.onInterrupt(() =>
+        Effect.sync(() => {
+          place.leave()
+          if (call.decision === undefined) room.end(call, () => ({ _tag: "Interrupted" }))
+        })
+      )
+    )
+    const again: Effect.Effect<Answer, ApiError> = Effect.flatMap(woken, () => {
+      place.leave()
+      const result = room.resume(call, poll)
+      if (result === undefined) return again
+      end(room, call, result)
+      return asEffect(result)
+    })
+    return again
+  })
+
+const carryOut = (room: Room, call: Call): Effect.Effect<Answer, ApiError> =>
+  Effect.suspend(() => {
+    const result = room.execute(call)
+    if (result instanceof Poll) return untilAnswered(room, call, result)
+    end(room, call, result)
+    return asEffect(result)
+  })
+
+const errorOf = (exit: Exit.Exit<Answer, ApiError>): ApiError | undefined =>
+  Exit.isFailure(exit) ? Option.getOrUndefined(Cause.failureOption(exit.cause)) : undefined
+
+const underFaults = (room: Room, call: Call, decision: FaultPlan.FaultDecision): Effect.Effect<Answer, ApiError> =>
+  FaultPlan.around(decision, {
+    effect: carryOut(room, call),
+    onError: (error) => asEffect(apiErrorOfCode(error.code, error.detail, error.httpStatus)),
+    onReset: Effect.fail(connectionReset)
+  }).pipe(
+    Effect.withClock(room.clock),
+    Effect.onExit((exit) =>
+      Effect.sync(() =>
+        room.end(call, () => {
+          const error = errorOf(exit)
+          if (Exit.isSuccess(exit)) return room.outcomeOf(call, exit.value)
+          if (call.done) return { _tag: "Lost" }
+          return error === undefined ? { _tag: "Interrupted" } : room.outcomeOf(call, error)
+        })
+      )
+    )
+  )
+
+/** A call as an effect. */
+export const run = (room: Room, operation: string, input: Json, baseUrl: string): Effect.Effect<Answer, ApiError> =>
+  Effect.suspend(() => {
+    const call = room.begin(operation, input, baseUrl)
+    return call.decision === undefined ? carryOut(room, call) : underFaults(room, call, call.decision)
+  })
+
+/**
+ * A call with a callback, which is called once, before this returns if the answer is there. Gives the way to call it off.
+ * The caller may be gone without having done so: `isThere` is asked before a poll takes messages.
+ */
+export const handle = (
+  room: Room,
+  runtime: Runtime.Runtime<never>,
+  request: { readonly operation: string; readonly input: Json; readonly baseUrl: string },
+  caller: { readonly isThere: () => boolean; readonly answer: (answer: Answer | ApiError) => void }
+): (() => void) => {
+  const call = room.begin(request.operation, request.input, request.baseUrl)
+  if (call.decision !== undefined) {
+    const fiber = runFork(runtime)(underFaults(room, call, call.decision))
+    fiber.addObserver((exit) => {
+      const error = errorOf(exit)
+      if (Exit.isSuccess(exit)) caller.answer(exit.value)
+      else if (error !== undefined) caller.answer(error)
+      else if (!Exit.isInterrupted(exit)) caller.answer(apiErrorOfCode("InternalFailure", Cause.pretty(exit.cause)))
+    })
+    return () => fiber.unsafeInterruptAsFork(fiber.id())
+  }
+  const place = makePlace(room)
+  const finish = (result: Answer | ApiError) => {
+    end(room, call, result)
+    caller.answer(result)
+  }
+  const callOff = () => {
+    place.leave()
+    room.end(call, () => ({ _tag: "Interrupted" }))
+  }
+  const wait = (poll: Poll) =>
+    place.wait(poll, () => {
+      if (!caller.isThere()) return callOff()
+      place.leave()
+      const result = room.resume(call, poll)
+      if (result === undefined) wait(poll)
+      else finish(result)
+    })
+  const result = room.execute(call)
+  if (result instanceof Poll) wait(result)
+  else finish(result)
+  return callOff
+}

@@ -1,0 +1,172 @@
+/** A message as the virtual SQS stores it, and as it travels. */
+import { md5OfAttributes } from "./md5.js"
+
+/** An attribute as it travels in JSON: binary values are base64. */
+export interface WireAttribute {
+  readonly DataType: string
+  readonly StringValue?: string | undefined
+  readonly BinaryValue?: string | undefined
+}
+export interface WireAttributes {
+  readonly [name: string]: WireAttribute
+}
+
+export const Visible = 0
+export const Delayed = 1
+export const InFlight = 2
+export const Gone = 3
+export type MessageStateCode = typeof Visible | typeof Delayed | typeof InFlight | typeof Gone
+
+/** What is fixed when a message is sent. */
+export interface MessageContent {
+  readonly id: string
+  readonly body: string
+  /** body and attributes as SQS counts them */
+  readonly bytes: number
+  readonly bodyMd5: string
+  readonly attributes: WireAttributes | undefined
+  readonly attributesMd5: string | undefined
+  readonly traceHeader: string | undefined
+  readonly senderId: string
+  readonly sentAt: number
+  readonly groupId: string | undefined
+  readonly deduplicationId: string | undefined
+  readonly sequenceNumber: string | undefined
+  readonly deadLetterSourceArn: string | undefined
+}
+
+/** A message in its queue. */
+export interface StoredMessage {
+  content: MessageContent
+  /** names the message in its queue; grows with each message stored anywhere */
+  readonly serial: number
+  /** epoch ms from which retention counts */
+  readonly retainedFrom: number
+  state: MessageStateCode
+  /** epoch ms; of interest while delayed or in flight */
+  visibleAt: number
+  /** as SQS tells it: goes on through a move by the redrive policy */
+  receiveCount: number
+  /** in this queue: numbers the handles, and is held against maxReceiveCount */
+  receives: number
+  firstReceivedAt: number | undefined
+  /** when the latest handle was issued */
+  receivedAt: number
+  /** the visibility was changed since the latest receive */
+  changed: boolean
+  /** places in heaps, -1: in none */
+  readyPlace: number
+  duePlace: number
+  agePlace: number
+  /** neighbours in the group of a FIFO queue */
+  group: MessageGroup | undefined
+  previous: StoredMessage | undefined
+  next: StoredMessage | undefined
+}
+
+/** The messages of one group of a FIFO queue, in the order in which they were sent. */
+export interface MessageGroup {
+  readonly id: string
+  first: StoredMessage | undefined
+  last: StoredMessage | undefined
+  /** orders the groups that can be received from */
+  readySince: number
+  readyPlace: number
+}
+
+export const storeMessage = (
+  content: MessageContent,
+  options: {
+    readonly serial: number
+    readonly retainedFrom: number
+    readonly visibleAt: number
+    readonly now: number
+    readonly receiveCount: number
+    readonly firstReceivedAt: number | undefined
+  }
+): StoredMessage => ({
+  content,
+  serial: options.serial,
+  retainedFrom: options.retainedFrom,
+  state: options.visibleAt > options.now ? Delayed : Visible,
+  visibleAt: options.visibleAt,
+  receiveCount: options.receiveCount,
+  receives: 0,
+  firstReceivedAt: options.firstReceivedAt,
+  receivedAt: 0,
+  changed: false,
+  readyPlace: -1,
+  duePlace: -1,
+  agePlace: -1,
+  group: undefined,
+  previous: undefined,
+  next: undefined
+})
+
+/** Which attributes a receive asks for. */
+export interface Wanted {
+  /** `undefined`: none */
+  readonly system: ReadonlySet<string> | "all" | undefined
+  /** `undefined`: none */
+  readonly user: ReadonlyArray<string> | "all" | undefined
+}
+
+export const systemAttributes = (m: StoredMessage): ReadonlyArray<readonly [string, string | undefined]> => [
+  ["SenderId", m.content.senderId],
+  ["ApproximateFirstReceiveTimestamp", String(m.firstReceivedAt ?? m.receivedAt)],
+  ["ApproximateReceiveCount", String(m.receiveCount)],
+  ["SentTimestamp", String(m.content.sentAt)],
+  ["SequenceNumber", m.content.sequenceNumber],
+  ["MessageDeduplicationId", m.content.deduplicationId],
+  ["MessageGroupId", m.content.groupId],
+  ["AWSTraceHeader", m.content.traceHeader],
+  ["DeadLetterQueueSourceArn", m.content.deadLetterSourceArn]
+]
+
+const pickSystem = (m: StoredMessage, wanted: ReadonlySet<string> | "all"): { [name: string]: string } | undefined => {
+  const out: { [name: string]: string } = {}
+  let any = false
+  for (const [name, value] of systemAttributes(m)) {
+    if (value !== undefined && (wanted === "all" || wanted.has(name))) {
+      out[name] = value
+      any = true
+    }
+  }
+  return any ? out : undefined
+}
+
+const matches = (name: string, pattern: string) =>
+  pattern.endsWith(".*") ? name.startsWith(pattern.slice(0, -2)) : name === pattern
+
+const pickUser = (attributes: WireAttributes, wanted: ReadonlyArray<string>): WireAttributes | undefined => {
+  const picked = Object.entries(attributes).filter(([name]) => wanted.some((pattern) => matches(name, pattern)))
+  return picked.length === 0 ? undefined : Object.fromEntries(picked)
+}
+
+export interface WireMessage {
+  MessageId: string
+  ReceiptHandle: string
+  MD5OfBody: string
+  Body: string
+  Attributes?: { readonly [name: string]: string }
+  MD5OfMessageAttributes?: string
+  MessageAttributes?: WireAttributes
+}
+
+/** A message as ReceiveMessage answers it: keys are absent where nothing was asked or nothing is there. */
+export const toWire = (m: StoredMessage, receiptHandle: string, wanted: Wanted): WireMessage => {
+  const { attributes, attributesMd5, body, bodyMd5, id } = m.content
+  const out: WireMessage = { MessageId: id, ReceiptHandle: receiptHandle, MD5OfBody: bodyMd5, Body: body }
+  if (wanted.system !== undefined) {
+    const system = pickSystem(m, wanted.system)
+    if (system !== undefined) out.Attributes = system
+  }
+  if (wanted.user !== undefined && attributes !== undefined && attributesMd5 !== undefined) {
+    const picked = wanted.user === "all" ? attributes : pickUser(attributes, wanted.user)
+    if (picked !== undefined) {
+      out.MD5OfMessageAttributes = picked === attributes ? attributesMd5 : md5OfAttributes(picked)
+      out.MessageAttributes = picked
+    }
+  }
+  return out
+}
