@@ -167,6 +167,19 @@ export const external = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect
   )
 
 /**
+ * The time without the jumps of any wall clock, in epoch ms: what a server on another machine would say. Outside of a
+ * simulation it is `Clock.currentTimeMillis`.
+ *
+ * @since 0.1.0
+ * @category running
+ */
+export const trueTimeMillis: Effect.Effect<number> = Effect.clockWith((clock) =>
+  clock instanceof ProcessClock
+    ? Effect.sync(() => Math.floor(clock.process.simulation.settings.startMs + clock.process.simulation.elapsedMs))
+    : clock.currentTimeMillis
+)
+
+/**
  * How far this simulation has come: virtual ms since the start, and timers that have fired.
  *
  * @since 0.1.0

@@ -23,3 +23,13 @@ export * as FaultPlan from "./FaultPlan.js"
  * @since 0.1.0
  */
 export * as SimClock from "./SimClock.js"
+
+/**
+ * @since 0.1.0
+ */
+export * as JournalQuery from "./JournalQuery.js"
+
+/**
+ * @since 0.1.0
+ */
+export * as Tracking from "./Tracking.js"

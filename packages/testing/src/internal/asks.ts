@@ -1,0 +1,79 @@
+/** What was asked of SQS for each receipt handle, put together from the beginnings, effects and ends of the calls. */
+import type { CallEnded, CallStarted, JournalEntry } from "../Journal.js"
+import type { Ask, Moment, Run } from "../JournalQuery.js"
+
+interface Begun {
+  readonly entry: CallStarted
+  readonly index: number
+  end: { readonly entry: CallEnded; readonly index: number } | undefined
+}
+
+const isDelete = (operation: string) => operation.startsWith("DeleteMessage")
+const isChange = (operation: string) => operation.startsWith("ChangeMessageVisibility")
+
+const effectKey = (call: number, receiptHandle: string) => `${call} ${receiptHandle}`
+
+export const asksByHandle = (entries: ReadonlyArray<JournalEntry>): Map<string, Array<Ask>> => {
+  const calls = new Map<number, Begun>()
+  const effects = new Set<string>()
+  entries.forEach((entry, index) => {
+    if (entry._tag === "CallStarted") {
+      if (isDelete(entry.operation) || isChange(entry.operation))
+        calls.set(entry.call, { entry, index, end: undefined })
+    } else if (entry._tag === "CallEnded") {
+      const begun = calls.get(entry.call)
+      if (begun !== undefined) begun.end = { entry, index }
+    } else if ((entry._tag === "Deleted" || entry._tag === "VisibilityChanged") && entry.call !== undefined) {
+      effects.add(effectKey(entry.call, entry.receiptHandle))
+    }
+  })
+  const asks = new Map<string, Array<Ask>>()
+  for (const begun of calls.values()) {
+    begun.entry.input.entries?.forEach(({ receiptHandle, visibilityTimeoutSeconds }, position) => {
+      if (receiptHandle === undefined) return
+      const ask: Ask = {
+        kind: isDelete(begun.entry.operation) ? "delete" : visibilityTimeoutSeconds === 0 ? "release" : "beat",
+        call: begun.entry.call,
+        sent: { at: begun.entry.at, index: begun.index },
+        ended: begun.end === undefined ? undefined : { at: begun.end.entry.at, index: begun.end.index },
+        timeoutSeconds: visibilityTimeoutSeconds,
+        tookEffect: effects.has(effectKey(begun.entry.call, receiptHandle)),
+        ...outcomeOf(begun, position)
+      }
+      const list = asks.get(receiptHandle)
+      if (list === undefined) asks.set(receiptHandle, [ask])
+      else list.push(ask)
+    })
+  }
+  return asks
+}
+
+const outcomeOf = (begun: Begun, position: number): Pick<Ask, "outcome" | "code" | "detail" | "senderFault"> => {
+  const none = { code: undefined, detail: undefined, senderFault: undefined }
+  const outcome = begun.end?.entry.outcome
+  switch (outcome?._tag) {
+    case undefined:
+      return { outcome: "open", ...none }
+    case "Lost":
+      return { outcome: "lost", ...none }
+    case "Interrupted":
+      return { outcome: "interrupted", ...none }
+    case "Failed":
+      return { outcome: "failed", code: outcome.code, detail: outcome.message, senderFault: undefined }
+    case "Answered": {
+      const refused = outcome.refused.find((r) => r.index === position)
+      return refused === undefined
+        ? { outcome: "done", ...none }
+        : { outcome: "refused", code: refused.code, detail: refused.message, senderFault: refused.senderFault }
+    }
+  }
+}
+
+/** Tells releases with a delay from beats: they come after the last run's end, and the delivery is never deleted. */
+export const classify = (asks: ReadonlyArray<Ask>, runs: ReadonlyArray<Run>): ReadonlyArray<Ask> => {
+  const ended: Moment | undefined = runs.at(-1)?.ended
+  if (ended === undefined || asks.some((ask) => ask.kind === "delete")) return asks
+  return asks.map((ask) =>
+    ask.kind === "beat" && ask.sent.index > ended.index ? { ...ask, kind: "release" as const } : ask
+  )
+}
