@@ -93,12 +93,17 @@ export const decoder = <A, I, R, E>(schema: Schema.Schema<A, I, R>, fail: (reaso
   }
 }
 
+/** SQS refuses two characters that JSON need not escape. */
+const escaped = (json: string) => (/[\uFFFE\uFFFF]/.test(json) ? json.replace(/[\uFFFE\uFFFF]/g, escape) : json)
+
+const escape = (character: string) => `\\u${character.charCodeAt(0).toString(16)}`
+
 export const encoder = <A, I, R, E>(schema: Schema.Schema<A, I, R>, fail: (reason: string) => E) => {
   const print = ParseResult.encode(schema)
   const stringify = (encoded: I): Effect.Effect<string, E> => {
     try {
       const text = JSON.stringify(encoded) as string | undefined
-      return text === undefined ? Effect.fail(fail("JSON has no text for it")) : Effect.succeed(text)
+      return text === undefined ? Effect.fail(fail("JSON has no text for it")) : Effect.succeed(escaped(text))
     } catch (u) {
       return Effect.fail(fail(threw("JSON.stringify", u)))
     }
