@@ -23,8 +23,13 @@ const startTimeoutSeconds = 30
 
 const resourceLimits = { maxOldGenerationSizeMb: threadMemoryMb }
 
-/** From source in development, from `dist` with plain Node. */
-const startThread = () =>
+/**
+ * Starts a render thread: from source in development, from `dist` with plain Node.
+ *
+ * @since 0.1.0
+ * @category threads
+ */
+export const startThread = () =>
   import.meta.url.endsWith(".ts")
     ? new WorkerThreads.Worker(new URL("../../dev/render-thread.mjs", import.meta.url), {
         workerData: new URL("./renderThread.ts", import.meta.url).href,
@@ -63,27 +68,54 @@ export class RenderPool extends Context.Tag("@effect-sqs/report-worker/RenderPoo
     Layer.scoped(RenderPool, make(threads)).pipe(Layer.provide(NodeWorker.layer(start)))
 }
 
-const make = (threads: number) =>
-  Worker.makePoolSerialized<RenderReport>({ size: threads }).pipe(
+type Thread = Worker.SerializedWorker<RenderReport>
+
+/**
+ * All threads at once. Not `Worker.makePoolSerialized`: it starts its threads uninterruptibly, so that one which always
+ * dies at its start would be tried for ever, and no timeout would help.
+ */
+const startAll = (threads: number) =>
+  Effect.forEach(Array.from({ length: threads }), () => Worker.makeSerialized<RenderReport>({}), {
+    concurrency: "unbounded"
+  }).pipe(
     Effect.mapError((e) => new RenderThreadLost({ detail: e.message })),
-    // A thread that always dies at its start would be tried for ever.
     Effect.timeoutFail({
       duration: Duration.seconds(startTimeoutSeconds),
-      onTimeout: () => new RenderThreadLost({ detail: `none came up within ${startTimeoutSeconds} s` })
-    }),
-    Effect.map((pool) => ({
-      render: (job: ReportJob, path: string, onProgress: (progress: Progress) => Effect.Effect<void>) =>
-        pool.execute(new RenderReport({ job, path })).pipe(
-          Stream.tap((answer) => (answer instanceof Rendered ? Effect.void : onProgress(answer))),
-          Stream.filter((answer) => answer instanceof Rendered),
-          Stream.runHead,
-          Effect.flatten,
-          Effect.catchTags({
-            // What a dead thread leaves is decoded as one of our failures, and that is a ParseError.
-            ParseError: () => new RenderThreadLost({ detail: "it ended while drawing" }),
-            WorkerError: (e) => new RenderThreadLost({ detail: e.message }),
-            NoSuchElementException: () => new RenderThreadLost({ detail: "it gave no answer" })
-          })
-        )
-    }))
+      onTimeout: () => new RenderThreadLost({ detail: `not all came up within ${startTimeoutSeconds} s` })
+    })
   )
+
+const renderIn = (
+  thread: Thread,
+  job: ReportJob,
+  path: string,
+  onProgress: (progress: Progress) => Effect.Effect<void>
+): Effect.Effect<Rendered, RenderError | RenderThreadLost> =>
+  thread.execute(new RenderReport({ job, path })).pipe(
+    Stream.tap((answer) => (answer instanceof Rendered ? Effect.void : onProgress(answer))),
+    Stream.filter((answer) => answer instanceof Rendered),
+    Stream.runHead,
+    Effect.flatten,
+    Effect.catchTags({
+      // What a dead thread leaves is decoded as one of our failures, and that is a ParseError.
+      ParseError: () => new RenderThreadLost({ detail: "it ended while drawing" }),
+      WorkerError: (e) => new RenderThreadLost({ detail: e.message }),
+      NoSuchElementException: () => new RenderThreadLost({ detail: "it gave no answer" })
+    })
+  )
+
+const make = (threads: number) =>
+  Effect.gen(function* () {
+    const free = Array.from(yield* startAll(threads))
+    const permits = yield* Effect.makeSemaphore(threads)
+    return RenderPool.of({
+      render: (job, path, onProgress) =>
+        permits.withPermits(1)(
+          Effect.acquireUseRelease(
+            Effect.sync(() => free.pop()!),
+            (thread) => renderIn(thread, job, path, onProgress),
+            (thread) => Effect.sync(() => free.push(thread))
+          )
+        )
+    })
+  })

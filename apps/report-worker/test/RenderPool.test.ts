@@ -1,0 +1,117 @@
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
+import * as TestClock from "effect/TestClock"
+import * as WorkerThreads from "node:worker_threads"
+import { ArtifactStore } from "../src/ArtifactStore.js"
+import { generateReport } from "../src/GenerateReport.js"
+import { RenderPool, startThread } from "../src/render/RenderPool.js"
+import { FlightDelaysJob } from "../src/ReportJob.js"
+
+const job = (jobId: string, o: Partial<FlightDelaysJob> = {}) =>
+  new FlightDelaysJob({ jobId, locale: "ko", period: "2001-02", airport: "DEN", ...o })
+
+/** Goes on for minutes, and tells after its first page. */
+const slow = (jobId: string) => job(jobId, { pagesPerSecond: 0.1 })
+
+const ignore = () => Effect.void
+
+/** One thread, the handles of all that were started, a folder. */
+const setup = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  const folder = yield* fs.makeTempDirectoryScoped()
+  const started: Array<WorkerThreads.Worker> = []
+  const live = Layer.merge(
+    RenderPool.layer(1, () => {
+      const thread = startThread()
+      started.push(thread)
+      return thread
+    }),
+    ArtifactStore.layerFolder(folder)
+  )
+  return { fs, folder, started, context: yield* Layer.build(live), names: fs.readDirectory(folder) }
+})
+
+describe("RenderPool", () => {
+  it.scopedLive("draws in a thread, and its failures arrive as they are", () =>
+    Effect.gen(function* () {
+      const { context, fs, folder, names, started } = yield* setup
+      yield* Effect.gen(function* () {
+        const artifact = yield* generateReport(job("den"), 1)
+        assert.isTrue(artifact.drawn)
+        assert.strictEqual(Buffer.from((yield* fs.readFile(artifact.path)).subarray(0, 5)).toString(), "%PDF-")
+        // a second run finds the work done
+        assert.deepStrictEqual(yield* generateReport(job("den"), 2), { path: artifact.path, drawn: false })
+
+        const unknown = yield* Effect.flip(generateReport(job("zzz", { airport: "ZZZ" }), 1))
+        assert.strictEqual(unknown.message, "no airport ZZZ in the flight data: check the code")
+
+        const outage = job("out", { drill: { unavailableReceives: 2 } })
+        assert.strictEqual((yield* Effect.flip(generateReport(outage, 2)))._tag, "SourceUnavailable")
+        assert.isTrue((yield* generateReport(outage, 3)).drawn)
+
+        const pool = yield* RenderPool
+        const noFolder = yield* Effect.flip(pool.render(job("den"), `${folder}/none/x.pdf`, ignore))
+        assert.match(noFolder.message, /none\/x\.pdf cannot be written: ENOENT/)
+      }).pipe(Effect.provide(context))
+      assert.strictEqual(started.length, 1)
+      assert.strictEqual((yield* names).length, 2)
+    }).pipe(Effect.provide(NodeFileSystem.layer))
+  )
+
+  it.scopedLive("an interruption reaches the thread between two pages: the file goes, the thread draws on", () =>
+    Effect.gen(function* () {
+      const { context, folder, fs, started } = yield* setup
+      yield* Effect.gen(function* () {
+        const pool = yield* RenderPool
+        const drawing = yield* Deferred.make<void>()
+        const path = `${folder}/slow.pdf`
+        const fiber = yield* Effect.fork(pool.render(slow("slow"), path, () => Deferred.succeed(drawing, undefined)))
+        yield* Deferred.await(drawing)
+        assert.isTrue(yield* fs.exists(path))
+        yield* Fiber.interrupt(fiber)
+        // only the thread itself takes this file away
+        yield* fs.exists(path).pipe(Effect.repeat({ while: (there) => there, schedule: Schedule.spaced("5 millis") }))
+        assert.isTrue((yield* generateReport(job("next"), 1)).drawn)
+      }).pipe(Effect.provide(context))
+      assert.strictEqual(started.length, 1)
+    }).pipe(Effect.provide(NodeFileSystem.layer))
+  )
+
+  it.scopedLive(
+    "a thread that dies is an error worth another try: nothing half-written stays, and a new thread draws",
+    () =>
+      Effect.gen(function* () {
+        const { context, names, started } = yield* setup
+        yield* Effect.gen(function* () {
+          const drawing = yield* Deferred.make<void>()
+          const fiber = yield* Effect.fork(generateReport(slow("slow"), 1, () => Deferred.succeed(drawing, undefined)))
+          yield* Deferred.await(drawing)
+          yield* Effect.promise(() => started[0]!.terminate())
+          const exit = yield* Fiber.await(fiber)
+          const error = Exit.isFailure(exit) ? yield* Effect.flip(exit) : undefined
+          assert.strictEqual(error?._tag, "RenderThreadLost")
+          assert.deepStrictEqual(yield* names, [])
+          assert.isTrue((yield* generateReport(job("next"), 1)).drawn)
+        }).pipe(Effect.provide(context))
+        assert.strictEqual(started.length, 2)
+      }).pipe(Effect.provide(NodeFileSystem.layer))
+  )
+
+  it.effect("fails at its start when no thread comes up", () =>
+    Effect.gen(function* () {
+      const dead = () => new WorkerThreads.Worker("process.exit(1)", { eval: true })
+      const fiber = yield* Effect.fork(Effect.flip(Effect.scoped(Layer.build(RenderPool.layer(1, dead)))))
+      yield* TestClock.adjust("30 seconds")
+      const error = yield* Fiber.join(fiber)
+      assert.strictEqual(error._tag, "RenderThreadLost")
+      assert.match(error.message, /not all came up within 30 s/)
+    })
+  )
+})
