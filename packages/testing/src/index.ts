@@ -33,3 +33,18 @@ export * as JournalQuery from "./JournalQuery.js"
  * @since 0.1.0
  */
 export * as Tracking from "./Tracking.js"
+
+/**
+ * @since 0.1.0
+ */
+export * as VirtualSqs from "./VirtualSqs.js"
+
+/**
+ * @since 0.1.0
+ */
+export * as VirtualSqsPolicy from "./VirtualSqsPolicy.js"
+
+/**
+ * @since 0.1.0
+ */
+export * as Timeline from "./Timeline.js"

@@ -22,7 +22,7 @@ interface Line {
   woken: Waiter | undefined
 }
 
-/** Calls back after a time; gives the way to call it off. */
+/** Calls back after a time, never before it has returned; gives the way to call it off. */
 export type SetTimer = (delayMs: number, ring: () => void) => () => void
 
 export class Polls {
@@ -74,16 +74,8 @@ export class Polls {
   /** Wakes who can be served by what has changed. */
   serve(): void {
     if (this.serving) return
-    this.serving = true
-    try {
-      for (const queue of this.account.dirty) {
-        this.account.dirty.delete(queue)
-        this.serveQueue(queue)
-      }
-    } finally {
-      this.serving = false
-    }
-    if (this.lines.size > 0) this.arm()
+    this.serveDirty()
+    this.arm()
   }
 
   /** Ends all waiting, as if every deadline had come. */
@@ -94,6 +86,18 @@ export class Polls {
   stop(): void {
     this.timer?.cancel()
     this.timer = undefined
+  }
+
+  private serveDirty(): void {
+    this.serving = true
+    try {
+      for (const queue of this.account.dirty) {
+        this.account.dirty.delete(queue)
+        this.serveQueue(queue)
+      }
+    } finally {
+      this.serving = false
+    }
   }
 
   private serveQueue(queue: VirtualQueue): void {
@@ -122,7 +126,7 @@ export class Polls {
     const now = this.now()
     this.account.advance(now)
     for (const queue of this.lines.keys()) queue.settle(now)
-    this.serve()
+    this.serveDirty()
     for (let w = this.deadlines.peek(); w !== undefined && w.poll.deadline <= now; w = this.deadlines.peek()) {
       this.wakeUp(w)
     }

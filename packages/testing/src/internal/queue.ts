@@ -1,7 +1,7 @@
 /** One queue: its messages and what becomes of them. Plain state; every method is told the time, in epoch ms. */
-import type { HandleState } from "../Journal.js"
-import { apiError, type ApiError, invalidParameter } from "./apiError.js"
+import { apiError, invalidParameter } from "./apiError.js"
 import { ExpiringMap } from "./expiringMap.js"
+import { expired, issuedBy, mayChange, stateOf, unavailable } from "./handles.js"
 import { Heap } from "./heap.js"
 import { Delayed, Gone, InFlight, type MessageContent, type StoredMessage, storeMessage, Visible } from "./message.js"
 import type { QueueKind, QueueSettings } from "./queueAttributes.js"
@@ -32,11 +32,6 @@ const byDue = (a: StoredMessage, b: StoredMessage) =>
   a.visibleAt < b.visibleAt || (a.visibleAt === b.visibleAt && a.serial < b.serial)
 const byAge = (a: StoredMessage, b: StoredMessage) =>
   a.retainedFrom < b.retainedFrom || (a.retainedFrom === b.retainedFrom && a.serial < b.serial)
-
-const unavailable = (handle: string): ApiError =>
-  invalidParameter(handle, "ReceiptHandle", "Message does not exist or is not available for visibility timeout change.")
-const expired = (handle: string): ApiError =>
-  invalidParameter(handle, "ReceiptHandle", "The receipt handle has expired.")
 
 export class VirtualQueue {
   readonly messages = new Map<number, StoredMessage>()
@@ -191,10 +186,10 @@ export class VirtualQueue {
   }
 
   changeVisibility(handle: string, timeoutSeconds: number, now: number): void {
-    const issued = this.issued(handle)
+    const issued = issuedBy(this.uid, handle)
     const message = this.messages.get(issued.serial)
     if (message === undefined) throw unavailable(handle)
-    const state = this.stateOf(message, issued)
+    const state = stateOf(message, issued)
     const until = now + timeoutSeconds * 1000
     // the whole 43,200 s are never left once the receive has been answered
     if (timeoutSeconds === visibilityCapMs / 1000 || until > issued.receivedAt + visibilityCapMs) {
@@ -204,7 +199,7 @@ export class VirtualQueue {
         "Total VisibilityTimeout for the message is beyond the limit [43200 seconds]"
       )
     }
-    if (!this.mayChange(handle, state)) return
+    if (!mayChange(this.world, this.kind, handle, state)) return
     message.changed = true
     if (timeoutSeconds > 0) this.hideUntil(message, until)
     else if (message.state === InFlight) this.show(message)
@@ -222,10 +217,10 @@ export class VirtualQueue {
   }
 
   delete(handle: string, now: number): void {
-    const issued = this.issued(handle)
+    const issued = issuedBy(this.uid, handle)
     const message = this.messages.get(issued.serial)
     if (message === undefined) return
-    const state = this.stateOf(message, issued)
+    const state = stateOf(message, issued)
     if (this.kind === "fifo" && state !== "current") throw expired(handle)
     if (state === "old" && this.world.read("oldHandleDelete") === "ignored") return
     this.remove(message)
@@ -249,11 +244,6 @@ export class VirtualQueue {
   /** The message that a move task takes next. */
   nextForMove(): StoredMessage | undefined {
     return this.shelf.next()
-  }
-
-  /** Takes a message away, to another queue. */
-  take(message: StoredMessage): void {
-    this.remove(message)
   }
 
   purge(now: number): void {
@@ -369,41 +359,6 @@ export class VirtualQueue {
     return { message, handle, receive: message.receives }
   }
 
-  /** whether a handle in this state changes the visibility; refuses where SQS does */
-  private mayChange(handle: string, state: HandleState): boolean {
-    if (state === "current") return true
-    if (this.kind === "fifo") {
-      const reading = this.world.read("fifoExpiredHandleChange")
-      if (reading === "expired") throw expired(handle)
-      if (reading === "unavailable") throw unavailable(handle)
-      return true
-    }
-    if (state === "old") return this.world.read("oldHandleChange") === "applied"
-    const reading = this.world.read("expiredHandleChange")
-    if (reading === "refused") {
-      throw apiError(
-        "MessageNotInflight",
-        `Value ${handle} for parameter ReceiptHandle is invalid. Reason: Message is not in flight.`
-      )
-    }
-    return reading === "applied"
-  }
-
-  private stateOf(message: StoredMessage, issued: Handle.ReceiptHandle): HandleState {
-    return issued.receive !== message.receives ? "old" : message.state === InFlight ? "current" : "expired"
-  }
-
-  private issued(handle: string): Handle.ReceiptHandle {
-    const issued = Handle.decode(handle)
-    if (issued === undefined) {
-      throw apiError("ReceiptHandleIsInvalid", `The input receipt handle "${handle}" is not a valid receipt handle.`)
-    }
-    if (issued.queueUid !== this.uid) {
-      throw apiError("ReceiptHandleIsInvalid", `The receipt handle "${handle}" is not valid for this queue.`)
-    }
-    return issued
-  }
-
   private show(message: StoredMessage): void {
     this.leaveDue(message)
     message.state = Visible
@@ -429,7 +384,8 @@ export class VirtualQueue {
     else this.delayedCount--
   }
 
-  private remove(message: StoredMessage): void {
+  /** Takes a message out for good: deleted, expired, or on its way to another queue. */
+  remove(message: StoredMessage): void {
     this.leaveDue(message)
     message.state = Gone
     this.age.remove(message)

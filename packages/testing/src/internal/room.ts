@@ -8,7 +8,7 @@ import type { CallOutcome } from "../Journal.js"
 import { Account, type AccountOptions } from "./account.js"
 import { ApiError, apiError, apiErrorOfCode } from "./apiError.js"
 import type { Json } from "./input.js"
-import { operations, Poll } from "./operations.js"
+import { type OperationContext, operations, Poll } from "./operations.js"
 import { Polls, type SetTimer } from "./polls.js"
 import { answered, failed, faultEntries, isSingle, queueNameOf, summarize } from "./summary.js"
 
@@ -16,6 +16,8 @@ export interface RoomOptions extends AccountOptions {
   readonly faults: FaultPlan.FaultPlan | undefined
   /** actions as IAM names them, with or without `sqs:` */
   readonly deny: ReadonlyArray<string>
+  /** what URLs begin with that are not asked for through a server */
+  readonly baseUrl: string
 }
 
 /** A call on its way. */
@@ -59,17 +61,16 @@ export class Room {
 
   constructor(
     readonly options: RoomOptions,
+    /** for the waiting that faults ask for */
     readonly clock: Clock.Clock,
+    /** epoch ms */
+    readonly now: () => number,
     setTimer: SetTimer
   ) {
     this.account = new Account(options)
-    this.faults = options.faults === undefined ? undefined : FaultPlan.start(options.faults, this.now())
+    this.faults = options.faults === undefined ? undefined : FaultPlan.start(options.faults, now())
     this.denied = new Set(options.deny.map(actionOf))
-    this.polls = new Polls(this.account, () => this.now(), setTimer)
-  }
-
-  now(): number {
-    return this.clock.unsafeCurrentTimeMillis()
+    this.polls = new Polls(this.account, now, setTimer)
   }
 
   /** Writes a call down and asks the faults. */
@@ -123,6 +124,15 @@ export class Room {
       )
       return result instanceof Poll && this.closed ? {} : result
     })
+  }
+
+  /** Does something to the account outside of any call: no faults, no denial, no entry for a call. */
+  directly<A>(run: (context: OperationContext) => A): A | ApiError {
+    const now = this.now()
+    this.account.advance(now)
+    const result = caught(() => run({ account: this.account, now, baseUrl: this.options.baseUrl, decision: undefined }))
+    this.polls.serve()
+    return result
   }
 
   /** A poll that was woken tries again; `undefined`: it has to wait on. */
