@@ -256,10 +256,7 @@ export const lastAttempt =
 
 const backoff = (from: Duration.DurationInput, to: Duration.DurationInput) =>
   schedule(
-    Schedule.exponential(from).pipe(
-      Schedule.union(Schedule.spaced(to)),
-      Schedule.jitteredWith({ min: 0.5, max: 1 })
-    ),
+    Schedule.exponential(from).pipe(Schedule.union(Schedule.spaced(to)), Schedule.jitteredWith({ min: 0.5, max: 1 })),
     { whenOver: leave }
   )
 
@@ -285,7 +282,8 @@ export const fifo: Redelivery = backoff("1 second", "1 minute")
  * @since 0.1.0
  * @category constructors
  */
-export const failureOf = (
-  cause: Cause.Cause<unknown>,
-  facts: Omit<Failure, "cause" | "error">
-): Failure => ({ ...facts, cause, error: Cause.squash(cause) })
+export const failureOf = (cause: Cause.Cause<unknown>, facts: Omit<Failure, "cause" | "error">): Failure => ({
+  ...facts,
+  cause,
+  error: Cause.squash(cause)
+})

@@ -103,8 +103,7 @@ export interface Sent {
  * @category models
  */
 export type EntryResult<A = void> =
-  | { readonly _tag: "Done"; readonly value: A }
-  | { readonly _tag: "Failed"; readonly error: SqsError }
+  { readonly _tag: "Done"; readonly value: A } | { readonly _tag: "Failed"; readonly error: SqsError }
 
 /**
  * The answer of an entry that went through and has nothing to tell.

@@ -5,8 +5,10 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import type * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
 
 const maxReasonChars = 200
 const maxExpectedChars = 80
@@ -29,19 +31,24 @@ const first = (issue: ParseResult.ParseIssue, path: ReadonlyArray<PropertyKey>):
     case "Transformation":
       return first(issue.issue, path)
     case "Refinement":
-      return issue.kind === "From" ? first(issue.issue, path) : mismatch(issue, path)
+      return issue.kind === "From" ? first(issue.issue, path) : expectation(issue.ast, path)
     case "Missing":
       return `${pathOf(path)} is missing`
     case "Unexpected":
       return `${pathOf(path)} is not expected`
     case "Forbidden":
     case "Type":
-      return mismatch(issue, path)
+      return `${expectation(issue.ast, path)}, got ${typeOf(issue.actual)}`
   }
 }
 
-const mismatch = (issue: { readonly ast: unknown; readonly actual: unknown }, path: ReadonlyArray<PropertyKey>) =>
-  `${pathOf(path)}: expected ${cut(String(issue.ast), maxExpectedChars)}, got ${typeOf(issue.actual)}`
+const expectation = (ast: SchemaAST.AST, path: ReadonlyArray<PropertyKey>) => {
+  const described = SchemaAST.isRefinement(ast) ? SchemaAST.getDescriptionAnnotation(ast) : Option.none()
+  return `${pathOf(path)}: expected ${cut(
+    Option.getOrElse(described, () => String(ast)),
+    maxExpectedChars
+  )}`
+}
 
 /** The first fault of an issue, at most 200 characters. */
 const reasonOf = (issue: ParseResult.ParseIssue): string => cut(first(issue, []), maxReasonChars)
@@ -53,7 +60,7 @@ export const decoder = <A, I, R, E>(schema: Schema.Schema<A, I, R>, fail: (reaso
   const parse = ParseResult.decodeUnknown(schema)
   let asynchronous = false
 
-  const start = (text: string): Exit.Exit<A, E> | Effect.Effect<A, ParseResult.ParseIssue, R> => {
+  const start = (text: string): Exit.Exit<A, E> | Effect.Effect<A, E, R> => {
     let json: unknown
     try {
       json = JSON.parse(text)
@@ -61,11 +68,15 @@ export const decoder = <A, I, R, E>(schema: Schema.Schema<A, I, R>, fail: (reaso
       return Exit.fail(fail("it is not JSON"))
     }
     try {
-      const parsed: unknown = parse(json)
-      if (!Either.isEither(parsed)) return parsed as Effect.Effect<A, ParseResult.ParseIssue, R>
-      return Either.isRight(parsed)
-        ? Exit.succeed(parsed.right as A)
-        : Exit.fail(fail(reasonOf(parsed.left as ParseResult.ParseIssue)))
+      const parsed = parse(json)
+      if (!Either.isEither(parsed)) {
+        return parsed.pipe(
+          Effect.mapError((issue) => fail(reasonOf(issue))),
+          Effect.catchAllDefect((u) => Effect.fail(fail(threw("the schema", u))))
+        )
+      }
+      const either = parsed as Either.Either<A, ParseResult.ParseIssue>
+      return Either.isRight(either) ? Exit.succeed(either.right) : Exit.fail(fail(reasonOf(either.left)))
     } catch (u) {
       // One message must not bring the consumer down, whatever the schema does with it.
       return Exit.fail(fail(threw("the schema", u)))
@@ -73,16 +84,7 @@ export const decoder = <A, I, R, E>(schema: Schema.Schema<A, I, R>, fail: (reaso
   }
 
   return {
-    decode: (text: string): Effect.Effect<A, E, R> =>
-      Effect.suspend(() => {
-        const started = start(text)
-        return Exit.isExit(started)
-          ? (started as Exit.Exit<A, E>)
-          : started.pipe(
-              Effect.mapError((issue) => fail(reasonOf(issue))),
-              Effect.catchAllDefect((u) => Effect.fail(fail(threw("the schema", u))))
-            )
-      }),
+    decode: (text: string): Effect.Effect<A, E, R> => Effect.suspend(() => start(text)),
     decodeNow: (text: string): Exit.Exit<A, E> | undefined => {
       if (asynchronous) return undefined
       const started = start(text)
@@ -94,9 +96,9 @@ export const decoder = <A, I, R, E>(schema: Schema.Schema<A, I, R>, fail: (reaso
 }
 
 /** SQS refuses two characters that JSON need not escape. */
-const escaped = (json: string) => (/[\uFFFE\uFFFF]/.test(json) ? json.replace(/[\uFFFE\uFFFF]/g, escape) : json)
+const escaped = (json: string) => (/[\uFFFE\uFFFF]/.test(json) ? json.replace(/[\uFFFE\uFFFF]/g, unicodeEscape) : json)
 
-const escape = (character: string) => `\\u${character.charCodeAt(0).toString(16)}`
+const unicodeEscape = (character: string) => `\\u${character.charCodeAt(0).toString(16)}`
 
 export const encoder = <A, I, R, E>(schema: Schema.Schema<A, I, R>, fail: (reason: string) => E) => {
   const print = ParseResult.encode(schema)

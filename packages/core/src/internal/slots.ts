@@ -87,6 +87,10 @@ export class Slots {
     })
   }
 
+  get isPaused(): boolean {
+    return this.paused
+  }
+
   get prefetch(): number {
     if (this.options.prefetch !== undefined) return this.options.prefetch
     if (this.meanMs > LONG_RUN_MS) return 0

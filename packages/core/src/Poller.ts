@@ -1,0 +1,231 @@
+/**
+ * Demand → receive, as a Stream: asks SQS for as many messages as there are free places, in as many receives at once as
+ * come back full, with one long poll when the queue is idle.
+ *
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Random from "effect/Random"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type { Forker } from "./internal/fork.js"
+import { interrupt } from "./internal/fork.js"
+import type { Observer } from "./internal/observer.js"
+import type { Slots } from "./internal/slots.js"
+import type { LeaseClock } from "./internal/time.js"
+import type { ReceivedMessage, Sqs } from "./Sqs.js"
+import { isSqsError, NetworkError, ServiceError, type SqsError } from "./SqsError.js"
+
+/**
+ * Receiving has failed for good: the consumer drained what it had, and ended.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class PollError extends Schema.TaggedError<PollError>()("PollError", {
+  queue: Schema.String,
+  /** tries in a row that failed */
+  tries: Schema.Number,
+  cause: Schema.Defect
+}) {
+  override get message() {
+    const why = this.cause instanceof Error ? this.cause.message : String(this.cause)
+    return `Receiving from ${this.queue} failed for good after ${this.tries} ${this.tries === 1 ? "try" : "tries"}. ${why}`
+  }
+}
+
+/**
+ * What one receive brought. Times are of the consumer's clock, in ms.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Receipt {
+  readonly messages: ReadonlyArray<ReceivedMessage>
+  readonly callStart: number
+  readonly arrival: number
+}
+
+/**
+ * @internal
+ */
+export interface PollerOptions {
+  readonly sqs: Sqs["Type"]
+  readonly queue: string
+  readonly queueUrl: string
+  readonly waitTimeSeconds: number
+  /** asked with each receive; `undefined`: the queue's own */
+  readonly visibilitySeconds: number | undefined
+  /** receives open at once, at most */
+  readonly parallel: number
+  readonly slots: Slots
+  readonly clock: LeaseClock
+  readonly observer: Observer
+  readonly forker: Forker<never>
+}
+
+/** How much longer than its wait time a receive may take before it counts as hung. */
+const HUNG_MARGIN_MS = 10_000
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 20_000
+/** Tries of what trying again hardly helps (queue missing, access denied), once polling had worked. */
+const FATAL_TRIES = 5
+
+/**
+ * The open receives of one consumer. What they bring is taken by the stream in the order of arrival; nothing that SQS
+ * handed out is dropped between them: after a stop the stream ends when the last open receive has answered.
+ *
+ * @internal
+ */
+export class Poller {
+  private readonly lanes = new Set<Fiber.RuntimeFiber<void>>()
+  private open = 0
+  private stopped = false
+  private worked = false
+  private failures = 0
+  private fatal: PollError | undefined
+  private readonly pauses = new Set<() => void>()
+  private emit: ((receipt: Receipt) => void) | undefined
+  private end: ((exit: Exit.Exit<void, PollError>) => void) | undefined
+
+  constructor(private readonly options: PollerOptions) {}
+
+  /** Polls while it runs. To be run once. */
+  readonly receipts: Stream.Stream<Receipt, PollError> = Stream.asyncPush<Receipt, PollError>(
+    (emit) =>
+      Effect.sync(() => {
+        this.emit = (receipt) => emit.single(receipt)
+        this.end = (exit) => (Exit.isSuccess(exit) ? emit.end() : emit.halt(exit.cause))
+        this.openLane()
+      }),
+    { bufferSize: "unbounded" }
+  )
+
+  /** Asks for no more; open receives may answer. */
+  readonly stop: Effect.Effect<void> = Effect.sync(() => {
+    this.stopped = true
+    this.options.slots.stop()
+    for (const wake of this.pauses) wake()
+    if (this.open === 0) this.close()
+  })
+
+  /** Gives the open receives up. */
+  readonly abort: Effect.Effect<void> = Effect.sync(() => {
+    for (const lane of this.lanes) interrupt(lane)
+  })
+
+  private openLane(): void {
+    this.open++
+    const lane = this.options.forker.fork(this.lane)
+    this.lanes.add(lane)
+    lane.addObserver(() => {
+      this.lanes.delete(lane)
+      this.open--
+      if (this.open === 0) this.close()
+    })
+  }
+
+  private close(): void {
+    this.end?.(this.fatal === undefined ? Exit.void : Exit.fail(this.fatal))
+    this.end = undefined
+  }
+
+  /** One receive after the other. It ends when it is told to, or is not needed beside the others. */
+  private readonly lane: Effect.Effect<void> = Effect.gen(this, function* () {
+    while (!this.stopped) {
+      const asked = yield* this.places
+      if (asked === 0) return
+      const callStart = this.options.clock.now()
+      // whatever the answer, and even when the receive is given up, its places are accounted for
+      const next = yield* Effect.uninterruptibleMask((restore) =>
+        Effect.map(Effect.exit(restore(this.receive(asked))), (exit) => this.answered(asked, callStart, exit))
+      )
+      if (next === "end") return
+      if (next !== "go on") {
+        const pause = next.upToMs * (0.5 + (yield* Random.next) / 2)
+        this.options.observer.pollFailed(next.error, pause)
+        yield* this.pause(pause)
+      }
+    }
+  })
+
+  private answered(
+    asked: number,
+    callStart: number,
+    exit: Exit.Exit<ReadonlyArray<ReceivedMessage>, SqsError>
+  ): "go on" | "end" | { readonly upToMs: number; readonly error: SqsError } {
+    const { clock, observer, slots } = this.options
+    const arrival = clock.now()
+    if (Exit.isSuccess(exit)) {
+      const messages = exit.value
+      observer.polled(messages.length, arrival - callStart)
+      if (this.failures > 0) observer.pollRecovered()
+      this.worked = true
+      this.failures = 0
+      if (messages.length > 0) this.emit!({ messages, callStart, arrival })
+      slots.giveBack(asked - messages.length)
+      if (messages.length === asked && slots.wantsMore && this.open < this.options.parallel) this.openLane()
+      return messages.length === 0 && this.open > 1 ? "end" : "go on"
+    }
+    slots.giveBack(asked)
+    if (Exit.isInterrupted(exit)) return "end"
+    const error = this.errorOf(exit.cause)
+    this.failures++
+    if (!error.retryable && (!this.worked || this.failures >= FATAL_TRIES)) {
+      this.fatal = new PollError({ queue: this.options.queue, tries: this.failures, cause: error })
+      this.stopped = true
+      slots.stop()
+      return "end"
+    }
+    // while SQS refuses, one receive is enough to find out when it stops
+    if (this.open > 1) return "end"
+    return { upToMs: Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.failures - 1)), error }
+  }
+
+  private readonly places: Effect.Effect<number> = Effect.async<number>((resume) => {
+    const cancel = this.options.slots.reserve((n) => resume(Effect.succeed(n)))
+    return Effect.sync(cancel)
+  })
+
+  private receive(maxMessages: number): Effect.Effect<ReadonlyArray<ReceivedMessage>, SqsError> {
+    const { queue, queueUrl, sqs, visibilitySeconds, waitTimeSeconds } = this.options
+    const ms = waitTimeSeconds * 1000 + HUNG_MARGIN_MS
+    return Effect.timeoutFail(
+      sqs.receive({ queueUrl, maxMessages, waitTimeSeconds, visibilityTimeoutSeconds: visibilitySeconds }),
+      {
+        duration: ms,
+        onTimeout: () =>
+          new NetworkError({
+            operation: "ReceiveMessage",
+            queue,
+            code: "TimeoutError",
+            detail: `no answer within ${ms} ms`
+          })
+      }
+    )
+  }
+
+  private errorOf(cause: Cause.Cause<SqsError>): SqsError {
+    const error = Cause.squash(cause)
+    if (isSqsError(error)) return error
+    const { queue } = this.options
+    return new ServiceError({ operation: "ReceiveMessage", queue, code: "Defect", detail: String(error), cause: error })
+  }
+
+  /** A pause that a stop ends. */
+  private pause(ms: number): Effect.Effect<void> {
+    return Effect.async<void>((resume) => {
+      const wake = () => {
+        this.pauses.delete(wake)
+        cancel()
+        resume(Effect.void)
+      }
+      const cancel = this.options.forker.after(ms, wake)
+      this.pauses.add(wake)
+      return Effect.sync(wake)
+    })
+  }
+}

@@ -1,0 +1,335 @@
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import type * as Runtime from "effect/Runtime"
+import type { Delivery, HandlerOptions } from "../Delivery.js"
+import * as Lease from "../Lease.js"
+import * as Policy from "../Policy.js"
+import * as Redelivery from "../Redelivery.js"
+import {
+  AlreadySettled,
+  Delete,
+  EndWith,
+  Leave,
+  type LeaseLost,
+  Release,
+  type Settled,
+  type Settlement,
+  type SettlementProblem
+} from "../Settlement.js"
+import type { EntryResult, ReceivedMessage } from "../Sqs.js"
+import type { SqsError } from "../SqsError.js"
+import { interrupt } from "./fork.js"
+import { HeldLease, type LeaseOwner } from "./heldLease.js"
+import type { Host, Run } from "./host.js"
+
+/** How long a delete is tried when its lease is over or almost over. */
+const LATE_DELETE_MS = 5_000
+
+/**
+ * The life of one delivery: waiting, running, ending, settled. Plain state and callbacks, since this is the hot path: a
+ * short job costs one fiber, the handler's own. That fiber's exit is published after all its children are gone; then
+ * the heartbeat is stopped, an extension on the wire is waited for, and the settlement that follows from the exit is
+ * sent.
+ */
+export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
+  phase: "waiting" | "running" | "ending" | "settled" = "waiting"
+  /** its handler was interrupted by a stop */
+  cut = false
+  readonly lease: HeldLease
+  private decodedBody: A | undefined
+  private claimed = false
+  private keepsPlace = false
+  private startedAt = 0
+  private run: Run<LiveDelivery<any>> | undefined
+  private fiber: Fiber.RuntimeFiber<unknown, unknown> | undefined
+  private outcome: Settled | undefined
+  private waiters: Array<(settled: Settled) => void> | undefined
+
+  constructor(
+    private readonly host: Host<LiveDelivery<any>>,
+    readonly message: ReceivedMessage,
+    lease: Lease.Lease
+  ) {
+    this.lease = new HeldLease(host, this, lease)
+  }
+
+  // ---- facts ---------------------------------------------------------------------------------------------------
+
+  get body(): A {
+    return this.decodedBody as A
+  }
+
+  set body(body: A) {
+    this.decodedBody = body
+  }
+
+  get messageId(): string {
+    return this.message.messageId
+  }
+
+  get receiptHandle(): string {
+    return this.message.receiptHandle
+  }
+
+  get receiveCount(): number {
+    return this.message.receiveCount
+  }
+
+  get isLastAttempt(): boolean | undefined {
+    const max = this.host.maxReceiveCount
+    return max === undefined ? undefined : this.message.receiveCount >= max
+  }
+
+  get leaseLost(): LeaseLost | undefined {
+    return this.lease.lost
+  }
+
+  get remaining(): Effect.Effect<Duration.Duration> {
+    return Effect.sync(() => Duration.millis(this.lease.remainingMs))
+  }
+
+  get started(): boolean {
+    return this.run !== undefined
+  }
+
+  extend(duration: Duration.DurationInput): Effect.Effect<void, LeaseLost> {
+    return this.lease.extend(Duration.toMillis(duration))
+  }
+
+  extendUntil(epochMs: number): Effect.Effect<void, LeaseLost> {
+    return Effect.suspend(() => this.lease.extend(epochMs - this.host.clock.epoch()))
+  }
+
+  // ---- the run -------------------------------------------------------------------------------------------------
+
+  /** Its place is taken. */
+  start(run: Run<LiveDelivery<any>>): void {
+    const { clock, forker, observer } = this.host
+    this.run = run
+    this.claimed = true
+    this.phase = "running"
+    this.startedAt = clock.now()
+    observer.runStarted(this)
+    const fiber = forker.fork(Effect.suspend(() => run.handler(this)))
+    this.fiber = fiber
+    fiber.addObserver((exit) => this.ended(exit))
+  }
+
+  private ended(exit: Exit.Exit<unknown, unknown>): void {
+    const { clock, observer, slots } = this.host
+    const now = clock.now()
+    const ranMs = now - this.startedAt
+    this.phase = "ending"
+    this.fiber = undefined
+    observer.runEnded(this, outcomeOf(exit), ranMs)
+    slots.end(ranMs)
+    // the process slept past the deadline, and this exit is seen before the heartbeat could say so
+    if (now >= this.lease.now.deadline) this.lease.lose("stalled", undefined)
+    this.conclude(exit)
+    this.host.placeFree()
+  }
+
+  /** From the exit to the settlement. */
+  private conclude(exit: Exit.Exit<unknown, unknown>): void {
+    const { lost } = this.lease
+    if (this.lease.gone) {
+      // The work is done, though perhaps not by us alone: a standard queue may still take the delete.
+      if (Exit.isSuccess(exit) && this.run!.onLeaseLost === "continue") return this.settle(Delete)
+      return this.finish({ asked: Leave, confirmed: false, problem: lost })
+    }
+    if (Exit.isSuccess(exit)) return this.settle(Delete)
+    const interrupted = Cause.isInterrupted(exit.cause)
+    if (this.cut && interrupted) return this.settle(Release(0))
+    this.decide(lost !== undefined && interrupted ? Cause.fail(lost) : exit.cause, this.run!.redelivery)
+  }
+
+  /** A body that is no body: the policy decides, without a run. It keeps its place until it is settled. */
+  reject(error: unknown, policy: Redelivery.Redelivery<string>): void {
+    this.phase = "ending"
+    this.keepsPlace = true
+    this.decide(Cause.fail(error), policy)
+  }
+
+  private decide(cause: Cause.Cause<unknown>, policy: Redelivery.Redelivery<string>): void {
+    const { clock, forker, queue } = this.host
+    const failure = Redelivery.failureOf(cause, {
+      receiveCount: this.receiveCount,
+      isLastAttempt: this.isLastAttempt,
+      now: clock.epoch(),
+      maxDelay: Duration.seconds(Lease.askSeconds(this.lease.now, clock.now(), Infinity))
+    })
+    if (failure.error instanceof EndWith) return this.settle(failure.error.settlement, failure.error)
+    // A policy is the user's code: when it dies the message is left to SQS, and that is said.
+    const decision = Effect.suspend(() => policy.decide(failure)).pipe(
+      Effect.catchAllCause((died) =>
+        Effect.as(Effect.logError(`The redelivery policy of ${queue} failed`, died), Leave)
+      )
+    )
+    forker.fork(decision).addObserver((exit) => this.settle(Exit.isSuccess(exit) ? exit.value : Leave, failure.error))
+  }
+
+  /** A stop's deadline: the handler is interrupted, and nobody waits here. */
+  cutOff(): void {
+    this.cut = true
+    if (this.fiber !== undefined) interrupt(this.fiber)
+  }
+
+  leaseWasLost(lost: LeaseLost): void {
+    if (this.phase === "waiting") {
+      // it never ran: somebody else will
+      this.leavePlace()
+      return this.finish({ asked: Leave, confirmed: false, problem: lost })
+    }
+    if (this.fiber !== undefined && this.run!.onLeaseLost === "interrupt") interrupt(this.fiber)
+  }
+
+  // ---- the end -------------------------------------------------------------------------------------------------
+
+  private leavePlace(): void {
+    this.phase = "ending"
+    this.host.slots.giveBack(1)
+  }
+
+  /** Never started: back to the others. */
+  giveBack(after: Duration.DurationInput): void {
+    this.leavePlace()
+    this.settle(Release(after))
+  }
+
+  /** Its work was done before, and only its delete had failed. */
+  deleteAgain(): void {
+    this.leavePlace()
+    this.settle(Delete)
+  }
+
+  private settle(settlement: Settlement, error?: unknown): void {
+    // what is no longer ours is not settled, but for the delete of finished work
+    if (this.lease.gone && settlement._tag !== "Delete") {
+      return this.finish({ asked: settlement, confirmed: false, problem: this.lease.lost })
+    }
+    switch (settlement._tag) {
+      case "Delete":
+        return this.lease.seal(() => this.sendDelete(settlement))
+      case "Leave":
+        return this.lease.seal(() => this.finish({ asked: settlement, confirmed: true, problem: undefined }))
+      case "DeadLetter":
+        return this.lease.seal(() => this.sendDeadLetter(settlement, settlement.reason, error))
+      case "Release": {
+        const decidedAt = this.host.clock.now()
+        return this.host.whenReleasable(() => this.sendRelease(settlement, settlement.after, decidedAt))
+      }
+    }
+  }
+
+  private sendDelete(asked: Settlement): void {
+    const notAfter = Math.max(this.lease.now.deadline, this.host.clock.now() + LATE_DELETE_MS)
+    this.host.deletes.add(this.receiptHandle, notAfter, (result) => this.answered(asked, result))
+  }
+
+  private sendRelease(asked: Settlement, after: Duration.Duration, decidedAt: number): void {
+    // it may have had to wait, and the heartbeat went on meanwhile
+    if (this.lease.gone) return this.finish({ asked, confirmed: false, problem: this.lease.lost })
+    this.lease.seal(() => {
+      const now = this.host.clock.now()
+      const wantedMs = Math.max(0, Duration.toMillis(after) - (now - decidedAt))
+      const visibilityTimeoutSeconds = Lease.askSeconds(this.lease.now, now, wantedMs)
+      const entry = { receiptHandle: this.receiptHandle, visibilityTimeoutSeconds }
+      this.host.visibility.add(entry, this.lease.now.deadline, (result) => this.answered(asked, result))
+    })
+  }
+
+  private sendDeadLetter(asked: Settlement, reason: string, error: unknown): void {
+    const { deadLetter, forker } = this.host
+    forker.fork(deadLetter(this.message, reason, error, this.lease.now.deadline)).addObserver((exit) => {
+      const problem = Exit.isSuccess(exit) ? exit.value : undefined
+      if (Exit.isSuccess(exit) && problem === undefined) return this.sendDelete(asked)
+      this.finish({ asked, confirmed: false, problem })
+    })
+  }
+
+  private answered(asked: Settlement, result: EntryResult): void {
+    const problem = result._tag === "Done" ? undefined : this.problemOf(result.error)
+    this.finish({ asked, confirmed: problem === undefined, problem })
+  }
+
+  /** A handle that SQS no longer takes means that the lease was lost, whenever that was. */
+  private problemOf(error: SqsError): SettlementProblem {
+    return error._tag === "MessageGone" || error._tag === "HandleInvalid" ? this.lease.lose("refused", error) : error
+  }
+
+  private finish(settled: Settled): void {
+    if (this.phase === "settled") return
+    this.lease.seal(() => {})
+    this.phase = "settled"
+    this.outcome = settled
+    if (this.keepsPlace) this.host.slots.giveBack(1)
+    this.host.observer.settled(this, settled)
+    this.host.settled(this, settled)
+    for (const waiter of this.waiters ?? []) waiter(settled)
+    this.waiters = undefined
+  }
+
+  // ---- by hand, on the stream ----------------------------------------------------------------------------------
+
+  process<E, R, R2 = never>(
+    handler: (body: A, delivery: Delivery<A>) => Effect.Effect<void, E, R>,
+    options?: HandlerOptions<E, R2>
+  ): Effect.Effect<Settled, never, R | R2> {
+    return Effect.flatMap(Effect.runtime<R | R2>(), (runtime) => {
+      if (!this.claim()) return Effect.succeed(this.alreadySettled)
+      const policy = options?.policy
+      const run: Run<LiveDelivery<A>> = {
+        handler: () => {
+          const once = handler(this.body, this)
+          return Effect.provide(policy === undefined ? once : Policy.apply(policy)(once), runtime)
+        },
+        redelivery: options?.redelivery === undefined ? this.host.redelivery : provided(options.redelivery, runtime),
+        onLeaseLost: options?.onLeaseLost ?? "interrupt"
+      }
+      this.host.run(this, run)
+      return this.awaitSettled
+    })
+  }
+
+  release(after: Duration.DurationInput = 0): Effect.Effect<Settled> {
+    return Effect.suspend(() => {
+      if (!this.claim()) return Effect.succeed(this.alreadySettled)
+      this.giveBack(after)
+      return this.awaitSettled
+    })
+  }
+
+  /** Whether it is still nobody's. */
+  private claim(): boolean {
+    if (this.claimed || this.phase !== "waiting") return false
+    return (this.claimed = true)
+  }
+
+  private get alreadySettled(): Settled {
+    const problem = new AlreadySettled({ messageId: this.messageId })
+    return { asked: this.outcome?.asked ?? Leave, confirmed: false, problem }
+  }
+
+  private get awaitSettled(): Effect.Effect<Settled> {
+    return Effect.async<Settled>((resume) => {
+      if (this.outcome !== undefined) return resume(Effect.succeed(this.outcome))
+      const waiter = (settled: Settled) => resume(Effect.succeed(settled))
+      ;(this.waiters ??= []).push(waiter)
+      return Effect.sync(() => {
+        this.waiters = this.waiters?.filter((w) => w !== waiter)
+      })
+    })
+  }
+}
+
+const outcomeOf = (exit: Exit.Exit<unknown, unknown>) =>
+  Exit.isSuccess(exit) ? "success" : Cause.isInterrupted(exit.cause) ? "interrupted" : "failure"
+
+/** A policy with what it needs. */
+const provided = <N extends string, R>(
+  policy: Redelivery.Redelivery<N, R>,
+  runtime: Runtime.Runtime<R>
+): Redelivery.Redelivery<string> => Redelivery.make((failure) => Effect.provide(policy.decide(failure), runtime))

@@ -1,0 +1,245 @@
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { DrainedDelivery } from "../Drain.js"
+import * as Lease from "../Lease.js"
+import type { Receipt } from "../Poller.js"
+import type { Redelivery } from "../Redelivery.js"
+import type { Settled } from "../Settlement.js"
+import type { ReceivedMessage } from "../Sqs.js"
+import type { DecodeError, SqsQueue } from "../SqsQueue.js"
+import { LiveDelivery } from "./delivery.js"
+import type { Finished } from "./finished.js"
+import { Groups } from "./groups.js"
+import type { DeliveryHost, Host, Run } from "./host.js"
+import type { Watch } from "./watch.js"
+
+export interface DispatcherOptions<A> {
+  readonly queue: SqsQueue<A, any, any>
+  /** for schemas that need effects, with what they need */
+  readonly decode: (text: string) => Effect.Effect<A, DecodeError>
+  readonly host: DeliveryHost
+  readonly redelivery: Redelivery<string>
+  readonly watch: Watch
+  readonly finished: Finished
+  readonly undecodable: Redelivery<string>
+  /** what to do with a delivery that may go on: run it, or hand it to whoever takes it from the stream */
+  readonly admit: (delivery: LiveDelivery<A>) => void
+}
+
+/**
+ * From what a receive brought to handlers that run: decodes, keeps groups in order, starts what has a place, and knows
+ * every delivery that is in hand.
+ */
+export class Dispatcher<A> {
+  private readonly host: Host<LiveDelivery<any>>
+  private readonly inHand = new Set<LiveDelivery<any>>()
+  private waiting: Array<{ readonly delivery: LiveDelivery<any>; readonly run: Run<any> }> = []
+  private readonly groups: Groups<LiveDelivery<any>> | undefined
+  private starting = false
+  private stopping = false
+  private releasable = true
+  private held: Array<() => void> = []
+  private readonly ended: Array<DrainedDelivery> = []
+  private watchers: Array<() => void> = []
+
+  constructor(private readonly options: DispatcherOptions<A>) {
+    this.groups = options.queue.kind === "fifo" ? new Groups() : undefined
+    this.host = {
+      ...options.host,
+      redelivery: options.redelivery,
+      run: (delivery, run) => this.run(delivery, run),
+      settled: (delivery, settled) => this.settled(delivery, settled),
+      placeFree: () => this.placeFree(),
+      whenReleasable: (f) => {
+        if (this.releasable) f()
+        else this.held.push(f)
+      }
+    }
+  }
+
+  // ---- from the receive to the handler -------------------------------------------------------------------------
+
+  accept(receipt: Receipt): void {
+    const { finished, queue, watch } = this.options
+    const { clock, observer, settings } = this.host
+    const lease = Lease.start(settings, receipt.callStart, receipt.arrival)
+    const deadline = clock.epoch() + (lease.deadline - clock.now())
+    const received: Array<LiveDelivery<any>> = []
+    const decoded: Array<Exit.Exit<A, DecodeError> | undefined> = []
+    for (const message of receipt.messages) {
+      const delivery = new LiveDelivery<any>(this.host, message, lease)
+      this.inHand.add(delivery)
+      received.push(delivery)
+      observer.received(delivery, deadline, message.sentAt)
+      decoded.push(queue.decodeNow(message.body))
+    }
+    watch.add(received.map((d) => d.lease))
+    for (let i = 0; i < received.length; i++) {
+      const delivery = received[i]!
+      if (finished.has(delivery.messageId)) {
+        observer.duplicateDeleted(delivery)
+        delivery.deleteAgain()
+      } else if (decoded[i] === undefined) this.decodeLater(delivery, receipt.messages[i]!)
+      else this.decoded(delivery, decoded[i]!)
+    }
+    this.pump()
+    observer.places(this.host.slots.running, this.waiting.length)
+  }
+
+  private decodeLater(delivery: LiveDelivery<A>, message: ReceivedMessage): void {
+    this.host.forker.fork(this.options.decode(message.body)).addObserver((exit) => {
+      if (delivery.phase === "waiting") this.decoded(delivery, exit)
+      this.pump()
+    })
+  }
+
+  private decoded(delivery: LiveDelivery<A>, exit: Exit.Exit<A, DecodeError>): void {
+    if (Exit.isFailure(exit)) {
+      const error = Cause.squash(exit.cause)
+      this.host.observer.undecodable(delivery, error instanceof Error ? error.message : String(error))
+      return delivery.reject(error, this.options.undecodable)
+    }
+    delivery.body = exit.value
+    // FIFO: behind its group, if that is busy
+    if (this.groups === undefined || this.groups.enter(delivery)) return this.options.admit(delivery)
+    this.host.observer.blockedGroups(this.groups.blocked)
+  }
+
+  /** The handler runs as soon as there is a place. */
+  run(delivery: LiveDelivery<any>, run: Run<any>): void {
+    this.waiting.push({ delivery, run })
+  }
+
+  /** Starts what has a place. A handler that ends at once comes back here, and finds this loop at work. */
+  pump(): void {
+    if (this.starting || this.stopping) return
+    this.starting = true
+    let taken = 0
+    while (taken < this.waiting.length) {
+      const { delivery, run } = this.waiting[taken]!
+      if (delivery.phase === "waiting") {
+        if (!this.host.slots.start()) break
+        delivery.start(run)
+      }
+      taken++
+    }
+    this.waiting.splice(0, taken)
+    this.starting = false
+  }
+
+  /** Nothing runs or waits that could fill a batch of settlements. */
+  get isIdle(): boolean {
+    return this.host.slots.running === 0 && (this.waiting.length === 0 || this.stopping)
+  }
+
+  private placeFree(): void {
+    this.pump()
+    this.host.observer.places(this.host.slots.running, this.waiting.length)
+    this.changed()
+  }
+
+  private settled(delivery: LiveDelivery<any>, settled: Settled): void {
+    const { finished } = this.options
+    this.inHand.delete(delivery)
+    if (settled.asked._tag === "Delete") {
+      if (settled.confirmed) finished.forget(delivery.messageId)
+      else finished.add(delivery.messageId)
+    }
+    if (this.stopping) this.ended.push(drained(delivery, settled))
+    if (this.groups !== undefined) {
+      const next = this.groups.settled(delivery, settled)
+      this.host.observer.blockedGroups(this.groups.blocked)
+      if (next !== undefined) {
+        this.options.admit(next)
+        this.pump()
+      }
+    }
+    this.changed()
+  }
+
+  // ---- the stop ------------------------------------------------------------------------------------------------
+
+  get runningCount(): number {
+    return this.host.slots.running
+  }
+
+  get waitingCount(): number {
+    return this.inHand.size - this.host.slots.running
+  }
+
+  /** Starts nothing more, and gives nothing back while an open receive of ours could take it. */
+  stop(): void {
+    this.stopping = true
+    this.releasable = false
+  }
+
+  /** The open receives have answered: gives back what never started, and lets held releases go. */
+  releaseWaiting(): void {
+    this.releasable = true
+    const held = this.held
+    this.held = []
+    for (const f of held) f()
+    for (const delivery of [...this.inHand]) if (delivery.phase === "waiting") delivery.giveBack(0)
+    this.waiting = []
+    this.changed()
+  }
+
+  interruptHandlers(): void {
+    for (const delivery of this.inHand) if (delivery.phase === "running") delivery.cutOff()
+  }
+
+  readonly handlersEnded: Effect.Effect<void> = this.until(() => this.host.slots.running === 0)
+
+  /** what is still in hand is a handler that does not end */
+  readonly settlementsAnswered: Effect.Effect<void> = this.until(() => this.inHand.size <= this.host.slots.running)
+
+  private until(condition: () => boolean): Effect.Effect<void> {
+    return Effect.async<void>((resume) => {
+      const watcher = () => {
+        if (!condition()) return
+        this.watchers = this.watchers.filter((w) => w !== watcher)
+        resume(Effect.void)
+      }
+      this.watchers.push(watcher)
+      watcher()
+      return Effect.sync(() => {
+        this.watchers = this.watchers.filter((w) => w !== watcher)
+      })
+    })
+  }
+
+  private changed(): void {
+    for (const watcher of this.watchers) watcher()
+  }
+
+  report(): ReadonlyArray<DrainedDelivery> {
+    const left = [...this.inHand].map((d): DrainedDelivery => ({
+      ...subject(d),
+      became: d.phase === "running" ? "abandoned" : "not confirmed",
+      settled: undefined
+    }))
+    return [...this.ended, ...left]
+  }
+}
+
+const subject = (d: LiveDelivery<any>) => ({
+  messageId: d.messageId,
+  receiptHandle: d.receiptHandle,
+  receiveCount: d.receiveCount
+})
+
+const drained = (d: LiveDelivery<any>, settled: Settled): DrainedDelivery => ({
+  ...subject(d),
+  settled,
+  became:
+    settled.problem?._tag === "LeaseLost"
+      ? "lost"
+      : !settled.confirmed
+        ? "not confirmed"
+        : !d.started
+          ? "released"
+          : d.cut && settled.asked._tag === "Release"
+            ? "interrupted"
+            : "settled"
+})

@@ -1,0 +1,166 @@
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import type { Subject } from "../ConsumerEvent.js"
+import * as Heartbeat from "../Heartbeat.js"
+import * as Lease from "../Lease.js"
+import { LeaseLost, type LeaseLossReason } from "../Settlement.js"
+import type { EntryResult } from "../Sqs.js"
+import type { SqsError } from "../SqsError.js"
+import { interrupt } from "./fork.js"
+import type { LeaseHost } from "./host.js"
+import type { Watched } from "./watch.js"
+
+const EXTEND_RETRY_MS = 250
+
+/** Whose lease it is. */
+export interface LeaseOwner extends Subject {
+  readonly leaseWasLost: (lost: LeaseLost) => void
+}
+
+/**
+ * The lease of one delivery while it is held: extended by the heartbeat and by hand, never two extensions at a time;
+ * lost once; sealed when the settlement is on its way, and then no extension is sent any more.
+ */
+export class HeldLease implements Watched {
+  lost: LeaseLost | undefined
+  private heartbeat: Fiber.RuntimeFiber<void> | undefined
+  private sealed = false
+  private onWire = false
+  private quiet: Array<() => void> | undefined
+  private unwatch: (() => void) | undefined
+
+  constructor(
+    private readonly host: LeaseHost,
+    private readonly owner: LeaseOwner,
+    /** as it is at this moment */
+    public now: Lease.Lease
+  ) {}
+
+  /** At its limit a lease is still ours to give back; lost in any other way it is not. */
+  get gone(): boolean {
+    return this.lost !== undefined && this.lost.reason !== "limit"
+  }
+
+  get remainingMs(): number {
+    return this.lost === undefined ? Lease.remainingMs(this.now, this.host.clock.now()) : 0
+  }
+
+  /** when a heartbeat has something to do */
+  get watchAt(): number {
+    return Math.min(this.now.nextBeatAt, Lease.interruptAt(this.now, this.host.settings))
+  }
+
+  watchedBy(unwatch: () => void): void {
+    this.unwatch = unwatch
+  }
+
+  /** The first beat is due, or the lease ends, or it was changed by hand. */
+  startHeartbeat(): void {
+    if (this.sealed) return
+    this.stopHeartbeat()
+    this.heartbeat = this.host.forker.fork(
+      Heartbeat.make({
+        settings: this.host.settings,
+        now: this.host.clock.now,
+        lease: () => this.now,
+        ask: (seconds) => this.ask(seconds),
+        failed: (error) => this.host.observer.beatFailed(this.owner, error),
+        lost: (reason, cause) => this.lose(reason, cause)
+      })
+    )
+  }
+
+  private stopHeartbeat(): void {
+    this.unwatch?.()
+    this.unwatch = undefined
+    if (this.heartbeat !== undefined) interrupt(this.heartbeat)
+    this.heartbeat = undefined
+  }
+
+  private ask(seconds: number): Effect.Effect<EntryResult> {
+    if (this.onWire) return Effect.flatMap(this.awaitQuiet, () => this.ask(seconds))
+    return Effect.async<EntryResult>((resume) => {
+      // the end of the delivery interrupts whoever asks
+      if (this.sealed) return
+      const { clock, observer, settings, visibility } = this.host
+      const callStart = clock.now()
+      const marginMs = this.now.deadline - callStart
+      const entry = { receiptHandle: this.owner.receiptHandle, visibilityTimeoutSeconds: seconds }
+      this.onWire = true
+      const takeBack = visibility.add(entry, -Infinity, (result) => {
+        if (result._tag === "Done") {
+          this.now = Lease.extended(this.now, settings, callStart, seconds)
+          observer.extended(this.owner, clock.epoch() + (this.now.deadline - clock.now()), marginMs)
+        }
+        this.becameQuiet()
+        resume(Effect.succeed(result))
+      })
+      return Effect.sync(() => {
+        if (takeBack()) this.becameQuiet()
+      })
+    })
+  }
+
+  private becameQuiet(): void {
+    this.onWire = false
+    const present = this.quiet
+    this.quiet = undefined
+    for (const f of present ?? []) f()
+  }
+
+  private get awaitQuiet(): Effect.Effect<void> {
+    return Effect.async<void>((resume) => {
+      if (!this.onWire) return resume(Effect.void)
+      ;(this.quiet ??= []).push(() => resume(Effect.void))
+    })
+  }
+
+  /** By hand: cut to the 12 hours, tried again inside the lease. */
+  extend(wantedMs: number): Effect.Effect<void, LeaseLost> {
+    return Effect.gen(this, function* () {
+      while (true) {
+        if (this.lost !== undefined) return yield* this.lost
+        const seconds = Lease.askSeconds(this.now, this.host.clock.now(), Math.max(1_000, wantedMs))
+        // nothing is left of the 12 hours: asking for 0 would give the message away
+        if (seconds < 1) return yield* this.lossOf("limit", undefined)
+        const answer = yield* this.ask(seconds)
+        if (answer._tag === "Done") return this.startHeartbeat()
+        const error = answer.error
+        if (Heartbeat.isRefusal(error)) this.lose("refused", error)
+        else if (error._tag === "VisibilityLimit") return yield* this.lossOf("limit", error)
+        else {
+          this.host.observer.beatFailed(this.owner, error)
+          yield* Effect.sleep(EXTEND_RETRY_MS)
+        }
+      }
+    })
+  }
+
+  /** `reason` from here on; the first reason stands. */
+  lose(reason: LeaseLossReason, cause: SqsError | undefined): LeaseLost {
+    if (this.lost !== undefined) return this.lost
+    const lost = this.lossOf(reason, cause)
+    this.lost = lost
+    this.host.observer.leaseLost(this.owner, lost)
+    this.owner.leaseWasLost(lost)
+    return lost
+  }
+
+  private lossOf(reason: LeaseLossReason, cause: SqsError | undefined): LeaseLost {
+    return new LeaseLost({
+      reason,
+      messageId: this.owner.messageId,
+      receiveCount: this.owner.receiveCount,
+      heldMs: this.host.clock.now() - this.now.receivedAt,
+      ...(cause === undefined ? {} : { cause })
+    })
+  }
+
+  /** No more extensions; `send` follows when none is on the wire. */
+  seal(send: () => void): void {
+    this.sealed = true
+    this.stopHeartbeat()
+    if (this.onWire) (this.quiet ??= []).push(send)
+    else send()
+  }
+}

@@ -1,0 +1,173 @@
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { ConsumerEvent, type Subject } from "../ConsumerEvent.js"
+import type { ConsumerMetrics } from "../ConsumerMetrics.js"
+import { type DrainReport, render } from "../Drain.js"
+import type { LeaseLost, Settled } from "../Settlement.js"
+import type { SqsError } from "../SqsError.js"
+import type { LeaseClock } from "./time.js"
+
+/** A listener that is slower than the consumer loses its oldest events. */
+const LISTENER_CAPACITY = 4_096
+
+/**
+ * Where a consumer says what happens. Costs nothing where nobody listens; what a listener does cannot reach back.
+ */
+export class Observer {
+  private readonly listeners = new Set<Queue.Queue<ConsumerEvent>>()
+
+  constructor(
+    readonly queue: string,
+    private readonly clock: LeaseClock,
+    readonly metrics: ConsumerMetrics | undefined,
+    private readonly run: (effect: Effect.Effect<void>) => void
+  ) {}
+
+  /** What somebody should know, though nobody listens. */
+  private warn(message: string): void {
+    this.run(Effect.annotateLogs(Effect.logWarning(message), "queue", this.queue))
+  }
+
+  /** From the moment of subscription on. */
+  readonly events: Stream.Stream<ConsumerEvent> = Stream.unwrapScoped(
+    Effect.map(
+      Effect.suspend(() => this.subscribe),
+      Stream.fromQueue
+    )
+  )
+
+  readonly subscribe: Effect.Effect<Queue.Dequeue<ConsumerEvent>, never, Scope.Scope> = Effect.acquireRelease(
+    Effect.tap(Queue.sliding<ConsumerEvent>(LISTENER_CAPACITY), (queue) =>
+      Effect.sync(() => this.listeners.add(queue))
+    ),
+    (queue) =>
+      Effect.suspend(() => {
+        this.listeners.delete(queue)
+        return Queue.shutdown(queue)
+      })
+  )
+
+  get listening(): boolean {
+    return this.listeners.size > 0
+  }
+
+  private publish(event: ConsumerEvent): void {
+    for (const queue of this.listeners) queue.unsafeOffer(event)
+  }
+
+  private about(subject: Subject) {
+    const { messageId, receiptHandle, receiveCount } = subject
+    return { queue: this.queue, at: this.clock.epoch(), messageId, receiptHandle, receiveCount }
+  }
+
+  private get here() {
+    return { queue: this.queue, at: this.clock.epoch() }
+  }
+
+  started(notes: ReadonlyArray<string>, slots: number): void {
+    this.metrics?.slots.add(slots)
+    for (const note of notes) this.warn(note)
+    if (this.listening) this.publish(ConsumerEvent.Started({ ...this.here, notes }))
+  }
+
+  received(subject: Subject, deadline: number, sentAt: number | undefined): void {
+    if (this.metrics !== undefined) {
+      this.metrics.consumed.add(1)
+      if (subject.receiveCount > 1) this.metrics.redelivered.add(1)
+      if (sentAt !== undefined) this.metrics.receiveLag.add(Math.max(0, this.clock.epoch() - sentAt) / 1000)
+    }
+    if (this.listening) this.publish(ConsumerEvent.Received({ ...this.about(subject), deadline, sentAt }))
+  }
+
+  places(running: number, waiting: number): void {
+    this.metrics?.running.add(running)
+    this.metrics?.waiting.add(waiting)
+  }
+
+  runStarted(subject: Subject): void {
+    if (this.listening) this.publish(ConsumerEvent.RunStarted(this.about(subject)))
+  }
+
+  runEnded(subject: Subject, outcome: "success" | "failure" | "interrupted", ranMs: number): void {
+    this.metrics?.processDuration(outcome).add(ranMs / 1000)
+    if (this.listening) this.publish(ConsumerEvent.RunEnded({ ...this.about(subject), outcome, ranMs }))
+  }
+
+  extended(subject: Subject, deadline: number, marginMs: number): void {
+    this.metrics?.beats.add(1)
+    this.metrics?.leaseMargin.add(marginMs / 1000)
+    if (this.listening) this.publish(ConsumerEvent.LeaseExtended({ ...this.about(subject), deadline, marginMs }))
+  }
+
+  beatFailed(subject: Subject, error: SqsError): void {
+    this.metrics?.beatFailures.add(1)
+    if (this.listening) this.publish(ConsumerEvent.BeatFailed({ ...this.about(subject), error }))
+  }
+
+  leaseLost(subject: Subject, lost: LeaseLost): void {
+    this.metrics?.leaseLost(lost.reason).add(1)
+    this.warn(lost.message)
+    if (this.listening) this.publish(ConsumerEvent.LeaseWasLost({ ...this.about(subject), lost }))
+  }
+
+  undecodable(subject: Subject, reason: string): void {
+    this.warn(`Message ${subject.messageId} (receive ${subject.receiveCount}) was not run. ${reason}`)
+    if (this.listening) this.publish(ConsumerEvent.Undecodable({ ...this.about(subject), reason }))
+  }
+
+  settled(subject: Subject, settled: Settled): void {
+    if (!settled.confirmed && this.metrics !== undefined) {
+      const code = settled.problem === undefined ? "none" : settled.problem._tag
+      this.metrics.settlementFailed(settled.asked._tag, code).add(1)
+    }
+    // a lost lease has been told already
+    if (settled.problem !== undefined && settled.problem._tag !== "LeaseLost") {
+      this.warn(`${settled.asked._tag} of message ${subject.messageId} is not confirmed. ${settled.problem.message}`)
+    }
+    if (this.listening) this.publish(ConsumerEvent.DeliverySettled({ ...this.about(subject), settled }))
+  }
+
+  duplicateDeleted(subject: Subject): void {
+    this.metrics?.duplicatesSuppressed.add(1)
+    if (this.listening) this.publish(ConsumerEvent.DuplicateDeleted(this.about(subject)))
+  }
+
+  polled(messages: number, tookMs: number): void {
+    if (messages === 0) this.metrics?.pollEmpty.add(1)
+    this.metrics?.operationDuration("receive").add(tookMs / 1000)
+  }
+
+  pollFailed(error: SqsError, retryInMs: number): void {
+    this.metrics?.pollErrors(error._tag).add(1)
+    this.warn(`${error.message} Next try in ${Duration.format(Math.round(retryInMs))}.`)
+    if (this.listening) this.publish(ConsumerEvent.PollFailed({ ...this.here, error, retryInMs }))
+  }
+
+  pollRecovered(): void {
+    if (this.listening) this.publish(ConsumerEvent.PollRecovered(this.here))
+  }
+
+  blockedGroups(n: number): void {
+    this.metrics?.blockedGroups.add(n)
+  }
+
+  paused(): void {
+    if (this.listening) this.publish(ConsumerEvent.Paused(this.here))
+  }
+
+  resumed(): void {
+    if (this.listening) this.publish(ConsumerEvent.Resumed(this.here))
+  }
+
+  draining(running: number, waiting: number): void {
+    if (this.listening) this.publish(ConsumerEvent.Draining({ ...this.here, running, waiting }))
+  }
+
+  drained(report: DrainReport): void {
+    this.run(Effect.annotateLogs(Effect.logInfo(render(report)), "queue", this.queue))
+    if (this.listening) this.publish(ConsumerEvent.Drained({ ...this.here, report }))
+  }
+}
