@@ -167,6 +167,13 @@ const table = {
     { value: Duration.minutes(15), shown: "15 minutes" },
     duration
   ),
+  waitTime: setting<Duration.Duration | undefined>(
+    "REPORT_WAIT_TIME",
+    "how long a receive waits for a job; a stop waits for its answer",
+    aDuration,
+    unset("20 seconds, the longest possible"),
+    duration
+  ),
   drain: setting(
     "REPORT_DRAIN",
     "on SIGTERM or Ctrl-C running jobs may go on for so long",

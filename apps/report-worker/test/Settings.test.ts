@@ -34,6 +34,7 @@ describe("Settings", () => {
         REPORT_LEASE_LIMIT: "1 hour",
         REPORT_REDELIVERY_FROM: "1 second",
         REPORT_REDELIVERY_TO: "1 minute",
+        REPORT_WAIT_TIME: "2 seconds",
         REPORT_DRAIN: "5 seconds",
         REPORT_LOG_LEVEL: "Warning"
       })
@@ -50,6 +51,7 @@ describe("Settings", () => {
         "1h",
         "1s",
         "1m",
+        "2s",
         "5s",
         LogLevel.Warning
       ])
