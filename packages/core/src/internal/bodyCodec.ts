@@ -44,10 +44,8 @@ const first = (issue: ParseResult.ParseIssue, path: ReadonlyArray<PropertyKey>):
 
 const expectation = (ast: SchemaAST.AST, path: ReadonlyArray<PropertyKey>) => {
   const described = SchemaAST.isRefinement(ast) ? SchemaAST.getDescriptionAnnotation(ast) : Option.none()
-  return `${pathOf(path)}: expected ${cut(
-    Option.getOrElse(described, () => String(ast)),
-    maxExpectedChars
-  )}`
+  const expected = Option.getOrElse(described, () => String(ast))
+  return `${pathOf(path)}: expected ${cut(expected, maxExpectedChars)}`
 }
 
 /** The first fault of an issue, at most 200 characters. */
