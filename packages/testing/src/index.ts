@@ -48,3 +48,8 @@ export * as VirtualSqsPolicy from "./VirtualSqsPolicy.js"
  * @since 0.1.0
  */
 export * as Timeline from "./Timeline.js"
+
+/**
+ * @since 0.1.0
+ */
+export * as SqsServer from "./SqsServer.js"

@@ -78,11 +78,6 @@ export class Polls {
     this.arm()
   }
 
-  /** Ends all waiting, as if every deadline had come. */
-  wakeAll(): void {
-    for (const waiter of [...this.deadlines.values()]) this.wakeUp(waiter)
-  }
-
   stop(): void {
     this.timer?.cancel()
     this.timer = undefined

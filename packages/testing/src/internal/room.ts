@@ -57,7 +57,6 @@ export class Room {
   private readonly faults: FaultPlan.RunningFaults | undefined
   private readonly denied: ReadonlySet<string>
   private calls = 0
-  private closed = false
 
   constructor(
     readonly options: RoomOptions,
@@ -118,11 +117,7 @@ export class Room {
       if (this.denied.size > 0 && this.denied.has(actionOf(call.operation))) throw this.accessDenied(call)
       const fault = isSingle(call.operation) ? call.decision?.entryErrors?.get(0) : undefined
       if (fault !== undefined) throw apiErrorOfCode(fault.code, fault.detail)
-      const result = operation(
-        { account: this.account, now, baseUrl: call.baseUrl, decision: call.decision },
-        call.input
-      )
-      return result instanceof Poll && this.closed ? {} : result
+      return operation({ account: this.account, now, baseUrl: call.baseUrl, decision: call.decision }, call.input)
     })
   }
 
@@ -137,10 +132,7 @@ export class Room {
 
   /** A poll that was woken tries again; `undefined`: it has to wait on. */
   resume(call: Call, poll: Poll): Answer | ApiError | undefined {
-    return this.inCall(
-      call,
-      (now) => poll.attempt({ account: this.account, now, decision: call.decision }) ?? (this.closed ? {} : undefined)
-    )
+    return this.inCall(call, (now) => poll.attempt({ account: this.account, now, decision: call.decision }))
   }
 
   /** Writes the end of a call down, once. */
@@ -161,13 +153,6 @@ export class Room {
 
   outcomeOf(call: Call, result: Answer | ApiError): CallOutcome {
     return result instanceof ApiError ? failed(result) : answered(call.operation, call.input, result)
-  }
-
-  /** Lets open polls end now, and no more begin. */
-  close(): void {
-    this.closed = true
-    this.polls.wakeAll()
-    this.polls.stop()
   }
 
   private inCall<A>(call: Call, run: (now: number) => A): A | ApiError {

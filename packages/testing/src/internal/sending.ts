@@ -11,7 +11,7 @@ export const maximumBatchBytes = 1_048_576
 const invalidCharacters =
   "Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | " +
   "#x10000 to #x10FFFF"
- 
+
 const invalidCharacter = /[^\u0009\u000a\u000d\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u
 const fifoId = /^[0-9A-Za-z!"#$%&'()*+,\-./:;<=>?@[\\\]^_`{|}~]{1,128}$/
 const attributeName = /^[\u00c0-\u017fA-Za-z0-9_.-]+$/

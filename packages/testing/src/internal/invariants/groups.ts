@@ -1,0 +1,57 @@
+/** The check of order inside the groups of a FIFO queue. */
+import type { Delivery, MessageLife, Run } from "../../JournalQuery.js"
+import { type Check, type Finding, isKnownDone, leaseAt, ofDelivery } from "./facts.js"
+
+export const groupOrder: Check = ({ deliveries, expectations, view }) => {
+  if (expectations.kind !== "fifo") return []
+  const groups = new Map<string, Array<MessageLife>>()
+  for (const life of view.messages.values()) {
+    const { sent } = life
+    if (sent?.groupId === undefined) continue
+    const key = JSON.stringify([sent.queue, sent.groupId])
+    const list = groups.get(key)
+    if (list === undefined) groups.set(key, [life])
+    else list.push(life)
+  }
+  const mine = new Set(deliveries)
+  return [...groups.values()].flatMap((lives) => ofGroup(lives, mine))
+}
+
+const ofGroup = (lives: ReadonlyArray<MessageLife>, mine: ReadonlySet<Delivery>): Array<Finding> => {
+  const findings: Array<Finding> = []
+  const open: Array<{ readonly delivery: Delivery; readonly run: Run }> = []
+  /** messages before this one are gone for good */
+  let settled = 0
+  const runs = lives
+    .flatMap((life, position) =>
+      life.deliveries
+        .filter((delivery) => mine.has(delivery))
+        .flatMap((delivery) => delivery.runs.map((run) => ({ position, delivery, run })))
+    )
+    .sort((a, b) => a.run.started.index - b.run.started.index)
+  for (const current of runs) {
+    const { delivery, position, run } = current
+    const { at, index } = run.started
+    const other = open.find((o) => o.run.ended === undefined || o.run.ended.index > index)
+    if (other !== undefined && at < leaseAt(other.delivery, index)) {
+      findings.push(ofDelivery(delivery, at, `run started while ${other.delivery.messageId} of its group was running`))
+    }
+    while (settled < position && isGone(lives[settled]!, delivery, index)) settled++
+    const before = lives
+      .slice(settled, position)
+      .find((life) => life.deliveries.length > 0 && !isGone(life, delivery, index))
+    if (before !== undefined) {
+      findings.push(ofDelivery(delivery, at, `run started before ${before.messageId} of its group was confirmed`))
+    }
+    open.push(current)
+    if (open.length > 64)
+      open.splice(0, open.length, ...open.filter((o) => o.run.ended === undefined || o.run.ended.index > index))
+  }
+  return findings
+}
+
+/** A message is out of the way when its deletion was confirmed, or when SQS had removed it before it gave out the next. */
+const isGone = (life: MessageLife, next: Delivery, index: number): boolean =>
+  (life.end !== undefined && life.end.index < next.received.index) ||
+  life.deadLettered.some((d) => d.index < next.received.index) ||
+  life.deliveries.some((d) => d.asks.some((a) => a.kind === "delete" && isKnownDone(a) && a.ended!.index < index))

@@ -1,0 +1,146 @@
+/** Checks of how deliveries are settled. */
+import { fromCode } from "@effect-sqs/core/SqsError"
+import { type Ask, type Delivery, settlementsOf } from "../../JournalQuery.js"
+import { type Check, type Facts, type Finding, isKnownDone, leaseAt, ofDelivery, seconds } from "./facts.js"
+
+/** A settlement that failed for good reason to try again is not given up with more lease left than this. */
+const GIVE_UP_MARGIN_MS = 10_000
+
+export const deletedOnlyAfterSuccess: Check = (facts) => {
+  const { deliveries, expectations, view } = facts
+  const copies = view.entries.flatMap((e, index) =>
+    e._tag === "Sent" && e.queue === expectations.deadLetterQueue ? [index] : []
+  )
+  const copied = new Set<string>()
+  const hasCopy = (messageId: string, before: number): boolean => {
+    if (!copied.has(messageId) && copies.filter((index) => index < before).length > copied.size) copied.add(messageId)
+    return copied.has(messageId)
+  }
+  const isFinished = (delivery: Delivery, before: number) =>
+    view.messages
+      .get(delivery.messageId)!
+      .deliveries.some((d) => d.runs.some((r) => r.outcome === "success" && r.ended!.index < before))
+  const isAllowed = (delivery: Delivery, index: number) =>
+    isFinished(delivery, index) ||
+    (expectations.policyDeletes === true &&
+      delivery.runs.some((r) => r.ended !== undefined && r.ended.index < index)) ||
+    hasCopy(delivery.messageId, index)
+  return deliveries
+    .flatMap((delivery) => delivery.asks.map((ask) => ({ delivery, ask })))
+    .filter(({ ask }) => ask.kind === "delete")
+    .sort((a, b) => a.ask.sent.index - b.ask.sent.index)
+    .filter(({ ask, delivery }) => !isAllowed(delivery, ask.sent.index))
+    .map(({ ask, delivery }) => ofDelivery(delivery, ask.sent.at, "deleted, and no run of the message had succeeded"))
+}
+
+export const settledAfterRun: Check = ({ deliveries, expectations }) =>
+  deliveries.flatMap((delivery) =>
+    settlementsOf(delivery)
+      .filter((ask) =>
+        delivery.runs.some(
+          (run) => run.started.index < ask.sent.index && (run.ended === undefined || run.ended.index > ask.sent.index)
+        )
+      )
+      // at the end of a drain a handler that cannot be interrupted is abandoned, and its message given back
+      .filter(({ kind, sent }) => kind !== "release" || !(sent.at >= (expectations.stoppedAt ?? Infinity)))
+      .map((ask) => ofDelivery(delivery, ask.sent.at, `${ask.kind} sent while its handler was running`))
+  )
+
+export const settledOnce: Check = ({ deliveries, view }) => [
+  ...deliveries.flatMap((delivery) => {
+    const settlements = settlementsOf(delivery)
+    return settlements.slice(1).flatMap((ask, i): Array<Finding> => {
+      const earlier = settlements.slice(0, i + 1)
+      const overlaps = earlier.some((e) => e.ended === undefined || e.ended.index > ask.sent.index)
+      if (overlaps)
+        return [ofDelivery(delivery, ask.sent.at, `${ask.kind} sent before the settlement before it was answered`)]
+      return earlier.some(isKnownDone)
+        ? [ofDelivery(delivery, ask.sent.at, `${ask.kind} sent after the delivery had been settled`)]
+        : []
+    })
+  }),
+  ...view.entries.flatMap((entry): Array<Finding> => {
+    if (entry._tag !== "CallStarted" || !/^(Delete|ChangeVis|ChangeMessageVis)/.test(entry.operation)) return []
+    return (entry.input.entries ?? [])
+      .filter((e) => e.messageId === undefined)
+      .map((e) => ({
+        messageId: undefined,
+        at: entry.at,
+        text: `${entry.operation} with a handle of no message: ${e.receiptHandle}`
+      }))
+  })
+]
+
+const retryable = (ask: Ask): boolean =>
+  ask.outcome === "lost" ||
+  ask.outcome === "interrupted" ||
+  fromCode({
+    operation: ask.kind === "delete" ? "DeleteMessageBatch" : "ChangeMessageVisibilityBatch",
+    queue: "",
+    code: ask.code ?? "",
+    detail: ask.detail ?? "",
+    senderFault: ask.senderFault
+  }).retryable
+
+export const retriedByClass: Check = (facts) =>
+  facts.deliveries.flatMap((delivery) => {
+    const settlements = settlementsOf(delivery)
+    return settlements.flatMap((ask, i): Array<Finding> => {
+      if (ask.outcome === "done" || ask.outcome === "open" || ask.ended === undefined) return []
+      const next = settlements[i + 1]
+      if (next === undefined) return givenUp(facts, delivery, ask)
+      if (!retryable(ask))
+        return [ofDelivery(delivery, next.sent.at, `${ask.kind} tried again after ${ask.code}, which cannot help`)]
+      return next.sent.at <= ask.ended.at
+        ? [ofDelivery(delivery, next.sent.at, `${ask.kind} tried again without a pause`)]
+        : []
+    })
+  })
+
+const givenUp = ({ end, expectations }: Facts, delivery: Delivery, ask: Ask): Array<Finding> => {
+  if (expectations.drained !== true || !retryable(ask) || ask.ended === undefined) return []
+  const left = leaseAt(delivery, ask.ended.index) - ask.ended.at
+  const until = Math.min(end, expectations.stoppedAt ?? Infinity)
+  return left > GIVE_UP_MARGIN_MS && until > ask.ended.at + GIVE_UP_MARGIN_MS
+    ? [
+        ofDelivery(
+          delivery,
+          ask.ended.at,
+          `${ask.kind} given up after ${ask.code ?? ask.outcome}, with ${seconds(left)} of lease left`
+        )
+      ]
+    : []
+}
+
+export const nothingStranded: Check = ({ deliveries, expectations }) => {
+  if (expectations.drained !== true) return []
+  return deliveries.flatMap((delivery): Array<Finding> => {
+    if (delivery.arrived === undefined) return []
+    const open = delivery.runs.find((run) => run.ended === undefined)
+    if (open !== undefined) return [ofDelivery(delivery, open.started.at, "its run has not ended")]
+    if (settlementsOf(delivery).length > 0) return []
+    const last = delivery.runs.at(-1)
+    if (last?.ended === undefined) return [ofDelivery(delivery, delivery.arrived.at, "neither run nor given back")]
+    const lost = last.ended.at >= leaseAt(delivery, last.ended.index) || wasRefused(delivery)
+    if (lost || (expectations.leaves === true && last.outcome !== "success")) return []
+    return [ofDelivery(delivery, last.ended.at, `its run ended (${last.outcome}), and it was not settled`)]
+  })
+}
+
+/** SQS has told that the lease is lost. */
+const wasRefused = (delivery: Delivery): boolean =>
+  delivery.asks.some(
+    (ask) => ask.kind === "beat" && (ask.outcome === "refused" || ask.outcome === "failed") && !retryable(ask)
+  )
+
+export const noBeatAfterLoss: Check = ({ deliveries }) =>
+  deliveries.flatMap((delivery) => {
+    const beats = delivery.asks.filter((ask) => ask.kind === "beat")
+    const lost = beats.findIndex((b) => (b.outcome === "refused" || b.outcome === "failed") && !retryable(b))
+    if (lost < 0) return []
+    return beats
+      .slice(lost + 1)
+      .map((b) =>
+        ofDelivery(delivery, b.sent.at, `beat sent after ${beats[lost]!.code} had told that the lease is lost`)
+      )
+  })

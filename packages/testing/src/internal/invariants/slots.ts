@@ -1,0 +1,94 @@
+/** Checks of how much a consumer takes on, and of its stop. */
+import { type Delivery, settlementsOf } from "../../JournalQuery.js"
+import { type Check, type Finding, leaseAt, ofDelivery } from "./facts.js"
+
+/** How soon after its arrival a delivery that is not wanted any more is given back. */
+const GIVE_BACK_MS = 1000
+
+interface Step {
+  readonly at: number
+  readonly index: number
+  readonly change: 1 | -1
+  readonly delivery: Delivery
+}
+
+/** The first step at which more than `limit` are open; time runs out before anything else of the same instant. */
+const firstAbove = (steps: Array<Step>, limit: number, text: (open: number) => string): Array<Finding> => {
+  steps.sort((a, b) => a.at - b.at || a.index - b.index)
+  let open = 0
+  for (const { at, change, delivery } of steps) {
+    open += change
+    if (open > limit) return [ofDelivery(delivery, at, text(open))]
+  }
+  return []
+}
+
+export const runningWithinConcurrency: Check = ({ deliveries, expectations: { concurrency } }) => {
+  if (concurrency === undefined) return []
+  const steps = deliveries.flatMap((delivery) =>
+    delivery.runs.flatMap(({ ended, started }): Array<Step> => [
+      { ...started, change: 1, delivery },
+      ...(ended === undefined ? [] : [{ ...ended, change: -1 as const, delivery }])
+    ])
+  )
+  return firstAbove(
+    steps,
+    concurrency,
+    (open) => `run started as number ${open} at once; concurrency is ${concurrency}`
+  )
+}
+
+export const inHandWithinBounds: Check = ({ deliveries, expectations: { concurrency, prefetch = 0 }, view }) => {
+  // without runs in the journal nothing tells when a slot is free
+  if (concurrency === undefined || view.runs.length === 0) return []
+  const limit = concurrency + prefetch
+  const steps = deliveries.flatMap((delivery): Array<Step> => {
+    const { arrived } = delivery
+    if (arrived === undefined) return []
+    const lease = leaseAt(delivery, Infinity)
+    const ends = [delivery.runs.at(-1)?.ended, settlementsOf(delivery)[0]?.sent, { at: lease, index: -1 }]
+      .filter((moment) => moment !== undefined)
+      .sort((a, b) => a.at - b.at || a.index - b.index)
+    const end = ends[0]!
+    if (end.at < arrived.at) return []
+    return [
+      { ...arrived, change: 1, delivery },
+      { ...end, change: -1, delivery }
+    ]
+  })
+  return firstAbove(
+    steps,
+    limit,
+    (open) => `received as number ${open} in hand; concurrency and prefetch allow ${limit}`
+  )
+}
+
+export const stopRunsNothing: Check = ({ deliveries, end, expectations: { stoppedAt } }) => {
+  if (stoppedAt === undefined) return []
+  return deliveries.flatMap((delivery): Array<Finding> => {
+    const run = delivery.runs.find((r) => r.started.at > stoppedAt)
+    if (run !== undefined) return [ofDelivery(delivery, run.started.at, "run started after the stop")]
+    const { arrived } = delivery
+    if (arrived === undefined || arrived.at <= stoppedAt || delivery.runs.length > 0) return []
+    const given = settlementsOf(delivery)[0]?.sent.at ?? end
+    return given > arrived.at + GIVE_BACK_MS
+      ? [ofDelivery(delivery, arrived.at, "arrived after the stop and was not given back within a second")]
+      : []
+  })
+}
+
+export const neverRanNeverDead: Check = ({ expectations, view }) =>
+  [...view.messages.values()].flatMap((life) => {
+    const moved = life.deadLettered.find((d) => expectations.queue === undefined || d.queue === expectations.queue)
+    if (moved === undefined || view.runs.length === 0 || expectations.neverRuns?.(life.messageId) === true) return []
+    const arrived = life.deliveries.filter((d) => d.arrived !== undefined && d.queue === moved.queue)
+    return arrived.length > 0 && arrived.every((d) => d.runs.length === 0)
+      ? [
+          {
+            messageId: life.messageId,
+            at: moved.at,
+            text: `moved to ${moved.target} after ${moved.receiveCount} receives, and it never ran`
+          }
+        ]
+      : []
+  })
