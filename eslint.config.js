@@ -55,6 +55,7 @@ export default tseslint.config(
       "@typescript-eslint/no-namespace": "off",
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
       "require-yield": "off",
+      "prefer-rest-params": "off",
       "object-shorthand": "error",
       "no-console": "error",
       "prefer-const": "error",

@@ -4,22 +4,10 @@
  * @since 0.1.0
  */
 import * as Data from "effect/Data"
+import type { Subject } from "./Delivery.js"
 import type { DrainReport } from "./Drain.js"
 import type { LeaseLost, Settled } from "./Settlement.js"
 import type { SqsError } from "./SqsError.js"
-
-/**
- * Which delivery an event is about.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Subject {
-  readonly messageId: string
-  readonly receiptHandle: string
-  /** this receive included; 1 at first */
-  readonly receiveCount: number
-}
 
 /**
  * All events. `at` is epoch ms.

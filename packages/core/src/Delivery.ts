@@ -27,6 +27,19 @@ export interface HandlerOptions<E, R = never> {
 }
 
 /**
+ * Which delivery something is about: an event, a line of a report.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Subject {
+  readonly messageId: string
+  readonly receiptHandle: string
+  /** this receive included; 1 at first */
+  readonly receiveCount: number
+}
+
+/**
  * A delivery. `process` settles it by its handler's exit; `release` gives it back unrun. It ends exactly once: a second
  * call answers with `AlreadySettled` as the problem.
  *

@@ -6,7 +6,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { Subject } from "./ConsumerEvent.js"
+import type { Subject } from "./Delivery.js"
 import type { Settled } from "./Settlement.js"
 
 /**

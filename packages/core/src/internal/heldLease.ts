@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type { Subject } from "../ConsumerEvent.js"
+import type { Subject } from "../Delivery.js"
 import * as Heartbeat from "../Heartbeat.js"
 import * as Lease from "../Lease.js"
 import { LeaseLost, type LeaseLossReason } from "../Settlement.js"
