@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
 import type { Delivery } from "./Delivery.js"
+import type { SqsQueue } from "./SqsQueue.js"
 
 /**
  * How a batch is filled.
@@ -49,7 +50,7 @@ const mismatch = (expected: number, got: number) =>
   new Error(`The batch handler answered ${got} results for ${expected} deliveries: answer one per delivery, in order.`)
 
 /**
- * Makes a handler for `Consumer.run` that collects deliveries, up to `size` or for `window`, and gives them to `f`
+ * Makes a handler for `Consumer.run` on this queue that collects deliveries, up to `size` or for `window`, and gives them to `f`
  * together. Each delivery keeps its own lease and is settled by its own result; when `f` fails as a whole, each of its
  * deliveries fails with that. When one of them loses its lease it leaves the batch; when all have left, `f` is
  * interrupted.
@@ -63,13 +64,14 @@ const mismatch = (expected: number, got: number) =>
  * const Rows = SqsQueue.make("rows", { schema: Schema.Struct({ id: Schema.String }) })
  *
  * export const worker = Effect.flatMap(
- *   BatchHandler.make({ size: 50, window: "200 millis" }, (deliveries) =>
+ *   BatchHandler.make(Rows, { size: 50, window: "200 millis" }, (deliveries) =>
  *     Effect.log(`insert ${deliveries.map((d) => d.body.id).join(", ")}`)
  *   ),
  *   (handler) => Consumer.run(Rows, { concurrency: 100 }, handler)
  * )
  */
-export const make = <A, E, R>(
+export const make = <A, I, RS, E, R>(
+  _queue: SqsQueue<A, I, RS>,
   options: BatchOptions,
   f: (deliveries: ReadonlyArray<Delivery<A>>) => Effect.Effect<BatchResult<E>, E, R>
 ): Effect.Effect<(body: A, delivery: Delivery<A>) => Effect.Effect<void, E>, never, R> =>
