@@ -53,3 +53,8 @@ export * as Timeline from "./Timeline.js"
  * @since 0.1.0
  */
 export * as SqsServer from "./SqsServer.js"
+
+/**
+ * @since 0.1.0
+ */
+export * as Invariants from "./Invariants.js"
