@@ -11,8 +11,10 @@ const queryError = (error: ApiError): string => `${error.code};${error.senderFau
 export const writeAnswer = (res: ServerResponse, requestId: string, answer: object | ApiError): void => {
   if (res.destroyed || res.writableEnded) return
   const failed = answer instanceof ApiError
-  const body = Buffer.from(failed ? errorBody(answer) : JSON.stringify(answer), "utf8")
-  const common = { "x-amzn-RequestId": requestId, "content-type": contentType, "content-length": body.length }
+  // as a string it goes out with the headers in one write
+  const body = failed ? errorBody(answer) : JSON.stringify(answer)
+  const length = Buffer.byteLength(body)
+  const common = { "x-amzn-RequestId": requestId, "content-type": contentType, "content-length": length }
   if (failed) res.writeHead(answer.status, { ...common, "x-amzn-query-error": queryError(answer) })
   else res.writeHead(200, common)
   res.end(body)

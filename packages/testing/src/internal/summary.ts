@@ -5,6 +5,8 @@ import type { Account } from "./account.js"
 import type { ApiError } from "./apiError.js"
 import { isObject, type Json } from "./input.js"
 
+const none: ReadonlyArray<never> = []
+
 const text = (json: Json, key: string): string | undefined => {
   const value = json[key]
   return typeof value === "string" ? value : undefined
@@ -13,10 +15,6 @@ const number = (json: Json, key: string): number | undefined => {
   const value = json[key]
   return typeof value === "number" ? value : undefined
 }
-/** An object without the keys that have no value. */
-const present = <A extends object>(o: { readonly [K in keyof A]: A[K] | undefined }): A =>
-  Object.fromEntries(Object.entries(o).filter(([, value]) => value !== undefined)) as A
-
 /** The name of the queue that a request names; empty where it names none. */
 export const queueNameOf = (input: Json): string => {
   const url = text(input, "QueueUrl") ?? text(input, "QueueName") ?? ""
@@ -26,6 +24,9 @@ export const queueNameOf = (input: Json): string => {
 const messageIdOf = (account: Account, queueName: string, handle: string | undefined): string | undefined =>
   handle === undefined ? undefined : account.find(queueName)?.messageOf(handle)?.content.id
 
+const objectsOf = (value: unknown): ReadonlyArray<Json> =>
+  Array.isArray(value) ? (value.every(isObject) ? value : value.filter(isObject)) : none
+
 const single = new Set(["SendMessage", "DeleteMessage", "ChangeMessageVisibility"])
 
 /** A call of one message is a batch of one. */
@@ -34,7 +35,7 @@ export const isSingle = (operation: string): boolean => single.has(operation)
 const entriesOf = (operation: string, input: Json): ReadonlyArray<Json> => {
   if (isSingle(operation)) return [input]
   const list = operation.endsWith("Batch") ? input["Entries"] : undefined
-  return Array.isArray(list) ? list.filter(isObject) : []
+  return objectsOf(list)
 }
 
 export const faultEntries = (
@@ -53,50 +54,72 @@ export const faultEntries = (
     }
   })
 
-export const summarize = (account: Account, operation: string, queueName: string, input: Json): CallInput => {
-  const entries = entriesOf(operation, input).map((entry) => {
-    const receiptHandle = text(entry, "ReceiptHandle")
-    return present<CallEntry>({
-      receiptHandle,
-      messageId: messageIdOf(account, queueName, receiptHandle),
-      visibilityTimeoutSeconds: number(entry, "VisibilityTimeout"),
-      delaySeconds: number(entry, "DelaySeconds"),
-      groupId: text(entry, "MessageGroupId"),
-      deduplicationId: text(entry, "MessageDeduplicationId")
-    })
-  })
-  if (entries.length > 0) return { entries }
-  if (operation !== "ReceiveMessage") return {}
-  return present<CallInput>({
-    maxMessages: number(input, "MaxNumberOfMessages"),
-    waitTimeSeconds: number(input, "WaitTimeSeconds"),
-    visibilityTimeoutSeconds: number(input, "VisibilityTimeout"),
-    receiveRequestAttemptId: text(input, "ReceiveRequestAttemptId")
-  })
+type Mutable<A> = { -readonly [K in keyof A]: A[K] }
+
+/** Sets what has a value: the journal's entries have no keys that say `undefined`. */
+const set = <A, K extends keyof A>(to: A, key: K, value: A[K] | undefined): void => {
+  if (value !== undefined) to[key] = value
 }
 
-const list = (json: Json, key: string): ReadonlyArray<Json> => {
-  const value = json[key]
-  return Array.isArray(value) ? value.filter(isObject) : []
+const summarizeEntry = (account: Account, queueName: string, entry: Json): CallEntry => {
+  const out: Mutable<CallEntry> = {}
+  const receiptHandle = text(entry, "ReceiptHandle")
+  if (receiptHandle !== undefined) {
+    out.receiptHandle = receiptHandle
+    set(out, "messageId", messageIdOf(account, queueName, receiptHandle))
+    set(out, "visibilityTimeoutSeconds", number(entry, "VisibilityTimeout"))
+  } else {
+    set(out, "delaySeconds", number(entry, "DelaySeconds"))
+    set(out, "groupId", text(entry, "MessageGroupId"))
+    set(out, "deduplicationId", text(entry, "MessageDeduplicationId"))
+  }
+  return out
 }
+
+export const summarize = (account: Account, operation: string, queueName: string, input: Json): CallInput => {
+  const entries = entriesOf(operation, input)
+  if (entries.length > 0) return { entries: entries.map((entry) => summarizeEntry(account, queueName, entry)) }
+  const out: Mutable<CallInput> = {}
+  if (operation === "ReceiveMessage") {
+    set(out, "maxMessages", number(input, "MaxNumberOfMessages"))
+    set(out, "waitTimeSeconds", number(input, "WaitTimeSeconds"))
+    set(out, "visibilityTimeoutSeconds", number(input, "VisibilityTimeout"))
+    set(out, "receiveRequestAttemptId", text(input, "ReceiveRequestAttemptId"))
+  }
+  return out
+}
+
+const list = (json: Json, key: string): ReadonlyArray<Json> => objectsOf(json[key])
 
 /** How a call ended, from its answer. */
 export const answered = (operation: string, input: Json, answer: object): CallOutcome => {
   const json = answer as Json
   const own = text(json, "MessageId")
-  const messageIds = [...list(json, "Messages"), ...list(json, "Successful")].flatMap(
-    (entry) => text(entry, "MessageId") ?? []
-  )
-  const ids = entriesOf(operation, input).map((entry) => text(entry, "Id"))
-  const refused = list(json, "Failed").map((failed): RefusedEntry => ({
-    index: ids.indexOf(text(failed, "Id")),
-    code: text(failed, "Code") ?? "",
-    message: text(failed, "Message") ?? "",
-    senderFault: failed["SenderFault"] === true
-  }))
-  return { _tag: "Answered", messageIds: own === undefined ? messageIds : [own], refused }
+  const messageIds: Array<string> = []
+  for (const key of ["Messages", "Successful"]) {
+    for (const entry of list(json, key)) {
+      const id = text(entry, "MessageId")
+      if (id !== undefined) messageIds.push(id)
+    }
+  }
+  return {
+    _tag: "Answered",
+    messageIds: own === undefined ? messageIds : [own],
+    refused: refusedOf(operation, input, json)
+  }
 }
 
+const refusedOf = (operation: string, input: Json, answer: Json): ReadonlyArray<RefusedEntry> => {
+  const failures = list(answer, "Failed")
+  if (failures.length === 0) return none
+  const ids = entriesOf(operation, input).map((entry) => text(entry, "Id"))
+  return failures.map((failure) => ({
+    index: ids.indexOf(text(failure, "Id")),
+    code: text(failure, "Code") ?? "",
+    message: text(failure, "Message") ?? "",
+    senderFault: failure["SenderFault"] === true
+  }))
+}
 export const failed = (error: ApiError): CallOutcome => ({
   _tag: "Failed",
   code: error.code,
