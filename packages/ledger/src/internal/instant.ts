@@ -1,0 +1,18 @@
+/** Time that has passed in this process, on the safe side: the clock that has run further counts. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+/** Milliseconds can be set, nanoseconds stand still while the machine is suspended. */
+export interface Instant {
+  readonly ms: number
+  readonly ns: bigint
+}
+
+export const now: Effect.Effect<Instant> = Effect.zipWith(
+  Clock.currentTimeMillis,
+  Clock.currentTimeNanos,
+  (ms, ns) => ({ ms, ns })
+)
+
+export const elapsedMs = (since: Instant): Effect.Effect<number> =>
+  Effect.map(now, (at) => Math.max(at.ms - since.ms, Number(at.ns - since.ns) / 1e6))

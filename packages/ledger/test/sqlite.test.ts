@@ -1,0 +1,4 @@
+import { sqlite } from "./support/backend.js"
+import { contract } from "./suite/contract.js"
+
+contract(sqlite)

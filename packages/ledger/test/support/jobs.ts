@@ -1,0 +1,78 @@
+/** What the tests have in common: jobs under keys, and ways to let time pass. */
+import * as Ledger from "@effect-sqs/ledger/Ledger"
+import { LedgerStore } from "@effect-sqs/ledger/LedgerStore"
+import { Deferred, Effect, type Exit, Fiber, Option, Schema, TestClock } from "effect"
+
+/** databases are shared by tests: each key is new */
+let keys = 0
+export const newKey = (): string => `${process.pid}-${Math.random().toString(36).slice(2)}-${++keys}`
+
+export const namespace = "tests"
+
+export const idOf = (key: string) => ({ namespace, key })
+
+/** a job with a text as its result */
+export const run = <E, R>(
+  key: string,
+  job: (claim: Ledger.Claim<string>) => Effect.Effect<string, E, R>,
+  options: { readonly payload?: unknown; readonly failure?: (e: any) => Ledger.Failing } = {}
+) => Ledger.once({ namespace, key, result: Schema.String, ...options }, job)
+
+/** a job that says when it runs, and ends when it is told to */
+export const gated = Effect.gen(function* () {
+  const started = yield* Deferred.make<number>()
+  const ended = yield* Deferred.make<string>()
+  return {
+    job: (claim: Ledger.Claim<string>) =>
+      Effect.zipRight(Deferred.succeed(started, claim.attempt), Deferred.await(ended)),
+    /** gives the attempt */
+    started: Deferred.await(started),
+    end: (result: string) => Deferred.succeed(ended, result)
+  }
+})
+
+export const record = (key: string) =>
+  Effect.flatMap(
+    Ledger.get(idOf(key)),
+    Option.match({ onNone: () => Effect.dieMessage("no row"), onSome: Effect.succeed })
+  )
+
+/** somebody who claimed the key and died: the row is all that is left */
+export const deadOwner = (key: string, payload?: unknown) =>
+  Effect.map(Ledger.claim({ namespace, key, payload, owner: `dead ${newKey()}` }), (outcome) => {
+    if (outcome._tag !== "Claimed") throw new Error(`expected a claim, found ${outcome._tag}`)
+    return outcome
+  })
+
+/** as `deadOwner`, with an outside call begun */
+export const deadCaller = (key: string, ref: string, policy: "replayable" | "ambiguous") =>
+  Effect.gen(function* () {
+    const store = yield* LedgerStore
+    const owner = `dead ${newKey()}`
+    const outcome = yield* Ledger.claim({ namespace, key, owner })
+    if (outcome._tag !== "Claimed") throw new Error(`expected a claim, found ${outcome._tag}`)
+    const holder = { namespace, key, attempt: outcome.attempt, owner }
+    const begun = yield* store.begin(holder, { ref, policy, timeoutMs: 1000, seq: 1 })
+    if (Option.isNone(begun)) throw new Error("the call was refused")
+    return holder
+  })
+
+/**
+ * Waits for a fiber while time passes in small steps, so that pauses between tries end. Each step lets the database answer.
+ */
+export const passing = <A, E>(fiber: Fiber.RuntimeFiber<A, E>): Effect.Effect<Exit.Exit<A, E>> =>
+  Effect.gen(function* () {
+    for (;;) {
+      const exit = yield* Fiber.poll(fiber)
+      if (Option.isSome(exit)) return exit.value
+      yield* TestClock.adjust("20 millis")
+      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+    }
+  })
+
+/** the exit of an effect, while time passes */
+export const exitOf = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.flatMap(Effect.fork(effect), passing)
+
+/** the tag of the failure that an effect ends with */
+export const failureOf = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.flip(effect), (e) => e._tag)
