@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import { makeSharedLimit, type SharedLimit } from "./internal/slots.js"
+import { SharedLimit } from "./internal/sharedLimit.js"
 
 /**
  * @since 0.1.0
@@ -45,4 +45,4 @@ export interface ConsumerLimit {
  * )
  */
 export const make = (size: number): Effect.Effect<ConsumerLimit> =>
-  Effect.sync(() => ({ [TypeId]: makeSharedLimit(size), size }))
+  Effect.sync(() => ({ [TypeId]: new SharedLimit(size), size }))

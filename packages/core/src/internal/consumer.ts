@@ -21,7 +21,8 @@ import { Finished } from "./finished.js"
 import * as Fork from "./fork.js"
 import { Observer } from "./observer.js"
 import { Batcher } from "./settler.js"
-import { type SharedLimit, Slots } from "./slots.js"
+import type { SharedLimit } from "./sharedLimit.js"
+import { Slots } from "./slots.js"
 import { start } from "./start.js"
 import * as Time from "./time.js"
 import * as Tracing from "./tracing.js"
@@ -104,7 +105,8 @@ export const open = <A, RP, R>(
             : undefined),
         prefetchMax: PREFETCH_MAX,
         lingerMs: options.receiveLingerMs,
-        shared: o.limit === undefined ? undefined : { limit: o.limit.of, weight: o.limit.weight }
+        shared: o.limit === undefined ? undefined : { limit: o.limit.of, weight: o.limit.weight },
+        unsettled: () => dispatcher.inHandCount
       },
       forker,
       () => dispatcher.pump()

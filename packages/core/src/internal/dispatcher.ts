@@ -142,6 +142,7 @@ export class Dispatcher<A> {
   private settled(delivery: LiveDelivery<any>, settled: Settled): void {
     const { finished } = this.options
     this.inHand.delete(delivery)
+    this.host.slots.settled()
     if (settled.asked._tag === "Delete") {
       if (settled.confirmed) finished.forget(delivery.messageId)
       else finished.add(delivery.messageId)
@@ -162,6 +163,11 @@ export class Dispatcher<A> {
 
   get runningCount(): number {
     return this.host.slots.running
+  }
+
+  /** received and not settled */
+  get inHandCount(): number {
+    return this.inHand.size
   }
 
   get waitingCount(): number {

@@ -1,42 +1,5 @@
 import type { Forker } from "./fork.js"
-
-/** A limit that several consumers share; each delivery takes its consumer's weight of it while its handler runs. */
-export interface SharedLimit {
-  readonly size: number
-  readonly free: () => number
-  readonly take: (weight: number) => boolean
-  readonly give: (weight: number) => void
-  /** called when places came free; the answer unsubscribes */
-  readonly onFree: (f: () => void) => () => void
-}
-
-export const makeSharedLimit = (size: number): SharedLimit => {
-  let used = 0
-  let listeners: ReadonlyArray<() => void> = []
-  return {
-    size,
-    free: () => size - used,
-    take: (weight) => {
-      // what weighs more than the whole limit may run alone
-      if (used > 0 && used + weight > size) return false
-      used += weight
-      return true
-    },
-    give: (weight) => {
-      used -= weight
-      const present = listeners
-      // the first to be asked is the last next time, so that nobody starves
-      listeners = [...present.slice(1), ...present.slice(0, 1)]
-      for (const f of present) f()
-    },
-    onFree: (f) => {
-      listeners = [...listeners, f]
-      return () => {
-        listeners = listeners.filter((g) => g !== f)
-      }
-    }
-  }
-}
+import type { Member, SharedLimit } from "./sharedLimit.js"
 
 /** SQS gives at most ten messages to a receive. */
 const FULL_RECEIVE = 10
@@ -49,6 +12,8 @@ export interface SlotsOptions {
   readonly prefetchMax: number
   readonly lingerMs: number
   readonly shared: { readonly limit: SharedLimit; readonly weight: number } | undefined
+  /** deliveries that were received and are not settled */
+  readonly unsettled: () => number
 }
 
 /** Above this mean run time a second message is better left visible to others. */
@@ -57,6 +22,8 @@ const LONG_RUN_MS = 1_000
 const WAIT_MS = 250
 /** Weight of the newest run in the mean. */
 const NEWEST = 0.05
+/** While SQS does not confirm so many settlements, no more is received. */
+const MOST_SETTLING = 1_000
 
 type Grant = (n: number) => void
 
@@ -73,7 +40,7 @@ export class Slots {
   private lingered = false
   private cancelLinger: (() => void) | undefined
   private readonly asking: Array<Grant> = []
-  private readonly unsubscribe: (() => void) | undefined
+  private readonly member: Member | undefined
 
   constructor(
     readonly options: SlotsOptions,
@@ -81,10 +48,10 @@ export class Slots {
     /** called when a waiting delivery may start */
     onPlace: () => void
   ) {
-    this.unsubscribe = options.shared?.limit.onFree(() => {
-      onPlace()
-      this.grant()
-    })
+    const { shared } = options
+    if (shared === undefined) return
+    this.member = { weight: shared.weight, start: onPlace, freed: () => this.grant() }
+    shared.limit.join(this.member)
   }
 
   get isPaused(): boolean {
@@ -104,10 +71,12 @@ export class Slots {
 
   /** how many more a receive may bring now */
   private get free(): number {
-    const own = this.capacity - this.inHand
-    const shared = this.options.shared
+    const { shared, unsettled } = this.options
+    const own = Math.min(this.capacity - this.inHand, this.capacity + MOST_SETTLING - unsettled())
     if (shared === undefined) return own
-    return Math.min(own, Math.max(this.inHand === 0 ? 1 : 0, Math.floor(shared.limit.free() / shared.weight)))
+    // whatever the others do one may wait for its turn: who has nothing that waits is not in line
+    const runnable = Math.floor(shared.limit.free / shared.weight) + this.prefetch - this.waiting
+    return Math.min(own, Math.max(this.inHand === 0 ? 1 : 0, runnable))
   }
 
   /** Places for the next receive, at most ten: waits for one, then a moment for more. 0: stopped. */
@@ -162,14 +131,15 @@ export class Slots {
   giveBack(n: number): void {
     if (n === 0) return
     this.inHand -= n
+    // it may have been what waited for its turn
+    if (this.member !== undefined) this.options.shared!.limit.serve()
     this.grant()
   }
 
   /** A waiting delivery's handler may start: true, and the place is taken. */
   start(): boolean {
     if (this.running >= this.options.concurrency) return false
-    const shared = this.options.shared
-    if (shared !== undefined && !shared.limit.take(shared.weight)) return false
+    if (this.member !== undefined && !this.options.shared!.limit.take(this.member)) return false
     this.running++
     // the buffer got shorter: it may be time to fill it
     if (this.asking.length > 0) this.grant()
@@ -181,9 +151,13 @@ export class Slots {
     this.running--
     this.inHand--
     this.meanMs = this.meanMs === Infinity ? ranMs : this.meanMs + (ranMs - this.meanMs) * NEWEST
-    const shared = this.options.shared
-    if (shared !== undefined) shared.limit.give(shared.weight)
-    else this.grant()
+    if (this.member === undefined) return this.grant()
+    this.options.shared!.limit.give(this.member)
+  }
+
+  /** SQS has confirmed a settlement, or will not. */
+  settled(): void {
+    if (this.asking.length > 0) this.grant()
   }
 
   pause(): void {
@@ -195,13 +169,16 @@ export class Slots {
     this.grant()
   }
 
+  /** Grants no more. */
   stop(): void {
     this.stopped = true
+    // what waited for its turn may be given back instead
+    this.options.shared?.limit.serve()
     this.grant()
   }
 
   close(): void {
     this.cancelLinger?.()
-    this.unsubscribe?.()
+    if (this.member !== undefined) this.options.shared!.limit.leave(this.member)
   }
 }
