@@ -296,7 +296,8 @@ export const leaseSettings = (
   if (heartbeatMs !== undefined && heartbeatMs >= extendByMs) {
     fault("lease.heartbeat", `must be shorter than extendBy (${Duration.format(extendByMs)})`, heartbeatMs)
   }
-  return { settings: { visibilityMs, heartbeatMs, extendByMs, limitMs: o.limitMs }, faults }
+  const lingerMs = o.settlementLingerMs
+  return { settings: { visibilityMs, heartbeatMs, extendByMs, lingerMs, limitMs: o.limitMs }, faults }
 }
 
 /**

@@ -24,8 +24,11 @@ export interface Heart {
   readonly now: () => number
   /** as it is at this moment: a handler may have extended it by hand */
   readonly lease: () => Lease.Lease
-  /** asks SQS for so many seconds from now; a success moves the lease on */
-  readonly ask: (seconds: number) => Effect.Effect<EntryResult>
+  /**
+   * Asks SQS for so many seconds from now; a success moves the lease on. `undefined`: it was not asked, since another
+   * extension was on the wire, or the lease had ended before the call could leave: look at the lease again.
+   */
+  readonly ask: (seconds: number) => Effect.Effect<EntryResult | undefined>
   /** one beat had no success; it will be tried again */
   readonly failed: (error: SqsError) => void
   /** the lease is lost: the last thing a heartbeat says */
@@ -44,10 +47,12 @@ export const isRefusal = (error: SqsError): boolean =>
 
 /** Why a lease whose time is over was lost. */
 const reasonAt = (heart: Heart, now: number): LeaseLossReason => {
+  const { settings } = heart
   const lease = heart.lease()
   if (now >= lease.deadline) return "stalled"
   if (now >= lease.limitAt) return "limit"
-  return heart.settings.heartbeatMs !== undefined && lease.nextBeatAt === Infinity ? "limit" : "ran out"
+  const atCap = settings.heartbeatMs !== undefined && Lease.beatSeconds(lease, settings, now) === 0
+  return atCap ? "limit" : "ran out"
 }
 
 /**
@@ -69,16 +74,19 @@ export const make = (heart: Heart): Effect.Effect<void> =>
       const lease = heart.lease()
       const end = Lease.interruptAt(lease, settings)
       if (now >= end) return heart.lost(reasonAt(heart, now), lastError)
-      const next = Math.min(Math.max(lease.nextBeatAt, retryAt), end)
+      const next = Math.min(Math.max(Lease.beatDueAt(lease, settings), retryAt), end)
       if (now < next) {
         yield* Effect.sleep(next - now)
         continue
       }
-      // never less than what is left: a beat must not cut what was given before
-      const seconds = Lease.askSeconds(lease, now, Math.max(settings.extendByMs, lease.deadline - now))
+      const seconds = Lease.beatSeconds(lease, settings, now)
+      if (seconds === 0) {
+        yield* Effect.sleep(end - now)
+        continue
+      }
       // An answer that comes after the end is of no use; the beat itself goes on, and whoever settles waits for it.
       const answer = yield* Effect.timeoutOption(heart.ask(seconds), end - now)
-      if (Option.isNone(answer)) continue
+      if (Option.isNone(answer) || answer.value === undefined) continue
       if (answer.value._tag === "Done") {
         failures = 0
         retryAt = 0

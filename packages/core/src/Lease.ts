@@ -37,6 +37,8 @@ export interface LeaseSettings {
   readonly heartbeatMs: number | undefined
   /** what a beat asks, from its own sending */
   readonly extendByMs: number
+  /** a beat may be sent so much before its time, together with others */
+  readonly lingerMs: number
   /** how long one delivery may be held at most */
   readonly limitMs: number
 }
@@ -52,7 +54,7 @@ export interface Lease {
   readonly receivedAt: number
   /** until then it is hidden, on the early side */
   readonly deadline: number
-  /** when the next beat is sent; `Infinity`: never again */
+  /** when the next beat is sent at the latest; `Infinity`: never again */
   readonly nextBeatAt: number
   /** the user's limit */
   readonly limitAt: number
@@ -78,14 +80,28 @@ export const MAX_LIMIT: Duration.Duration = Duration.millis(MAX_VISIBILITY_SECON
 export const start = (settings: LeaseSettings, callStart: number, arrival: number): Lease => {
   const margin = Math.min(ARRIVAL_MARGIN_MS, settings.visibilityMs / 10)
   const receivedAt = Math.max(callStart, arrival - margin)
-  return {
+  const deadline = receivedAt + settings.visibilityMs
+  const lease: Lease = {
     receivedAt,
-    deadline: receivedAt + settings.visibilityMs,
-    nextBeatAt: settings.heartbeatMs === undefined ? Infinity : receivedAt + settings.heartbeatMs,
+    deadline,
+    nextBeatAt: Infinity,
     limitAt: receivedAt + settings.limitMs,
     capAt: receivedAt + MAX_VISIBILITY_SECONDS * 1000 - CAP_MARGIN_MS
   }
+  const { heartbeatMs } = settings
+  if (heartbeatMs === undefined) return lease
+  // a slot longer than what a beat asks needs its first beat later
+  return beatingAt(lease, settings, Math.max(receivedAt + heartbeatMs, deadline - leadMs(settings, heartbeatMs)))
 }
+
+/** How long before its deadline a lease is extended. */
+const leadMs = (settings: LeaseSettings, heartbeatMs: number) => settings.extendByMs - heartbeatMs
+
+/** At the cap nothing more is to be had: beating on would be an error storm. */
+const beatingAt = (lease: Lease, settings: LeaseSettings, at: number): Lease => ({
+  ...lease,
+  nextBeatAt: beatSeconds(lease, settings, at) > 0 ? at : Infinity
+})
 
 /**
  * What is left until the deadline, in ms; 0 when it has passed.
@@ -106,20 +122,42 @@ export const askSeconds = (lease: Lease, now: number, wantedMs: number): number 
   Math.max(0, Math.min(Math.ceil(wantedMs / 1000), Math.floor((lease.capAt - now) / 1000)))
 
 /**
- * The lease after SQS granted `seconds` to a call that was sent at `callStart`. By hand or by a beat is the same: the
- * next beat comes when the lead before the deadline is reached, so it never cuts what was given.
+ * The whole seconds that a beat asks when it is sent now: never fewer than are left, since a beat must not cut what was
+ * given before. 0: nothing can be gained, the 12 hours are used up.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const beatSeconds = (lease: Lease, settings: LeaseSettings, now: number): number => {
+  const seconds = askSeconds(lease, now, Math.max(settings.extendByMs, lease.deadline - now))
+  return now + seconds * 1000 > lease.deadline ? seconds : 0
+}
+
+/**
+ * When the next beat gets ready: early enough to wait for others that it can be sent with.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const beatDueAt = (lease: Lease, settings: LeaseSettings): number =>
+  lease.nextBeatAt - Math.min(settings.lingerMs, (settings.heartbeatMs ?? 0) / 10)
+
+/**
+ * The lease after SQS granted `seconds` to a call that was sent at `callStart`, be it a beat or by hand. The next beat
+ * comes a heartbeat later; when more was given, at the same lead before the deadline; when less, after half of it at
+ * the latest.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const extended = (lease: Lease, settings: LeaseSettings, callStart: number, seconds: number): Lease => {
-  const deadline = callStart + seconds * 1000
-  if (settings.heartbeatMs === undefined) return { ...lease, deadline }
-  const lead = Math.min(settings.extendByMs - settings.heartbeatMs, (seconds * 1000) / 2)
-  const nextBeatAt = deadline - lead
-  // at the cap nothing more is to be had: beating on would be an error storm
-  const worthIt = nextBeatAt + askSeconds(lease, nextBeatAt, settings.extendByMs) * 1000 > deadline
-  return { ...lease, deadline, nextBeatAt: worthIt ? nextBeatAt : Infinity }
+  const grantedMs = seconds * 1000
+  const next: Lease = { ...lease, deadline: callStart + grantedMs }
+  const { extendByMs, heartbeatMs } = settings
+  if (heartbeatMs === undefined) return next
+  const afterMs =
+    grantedMs >= extendByMs ? grantedMs - leadMs(settings, heartbeatMs) : Math.min(heartbeatMs, grantedMs / 2)
+  return beatingAt(next, settings, callStart + afterMs)
 }
 
 /**

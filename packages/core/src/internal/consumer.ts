@@ -120,7 +120,8 @@ export const open = <A, RP, R>(
         lingerMs: options.settlementLingerMs,
         callTimeoutMs: CALL_TIMEOUT_MS,
         send: (handles) => sqs.deleteBatch(url, handles),
-        isIdle
+        isIdle,
+        late: "send"
       },
       forker,
       leaseClock
@@ -132,7 +133,8 @@ export const open = <A, RP, R>(
         lingerMs: options.settlementLingerMs,
         callTimeoutMs: beatTimeoutMs(settings),
         send: (entries) => sqs.changeVisibilityBatch(url, entries),
-        isIdle
+        isIdle,
+        late: "drop"
       },
       forker,
       leaseClock

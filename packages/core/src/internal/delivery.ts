@@ -20,7 +20,6 @@ import {
   type SettlementProblem
 } from "../Settlement.js"
 import type { EntryResult, ReceivedMessage } from "../Sqs.js"
-import type { SqsError } from "../SqsError.js"
 import { interrupt } from "./fork.js"
 import { HeldLease, type LeaseOwner } from "./heldLease.js"
 import type { Host, Run } from "./host.js"
@@ -95,12 +94,17 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     return this.run !== undefined
   }
 
+  /** What waited while the process slept may not be ours any more, and then it does not run. */
+  mayStart(): boolean {
+    return this.phase === "waiting" && this.lease.over() === undefined
+  }
+
   extend(duration: Duration.DurationInput): Effect.Effect<void, LeaseLost> {
-    return this.lease.extend(Duration.toMillis(duration))
+    return this.lease.extend(() => Duration.toMillis(duration))
   }
 
   extendUntil(epochMs: number): Effect.Effect<void, LeaseLost> {
-    return Effect.suspend(() => this.lease.extend(epochMs - this.host.clock.epoch()))
+    return this.lease.extend(() => epochMs - this.host.clock.epoch())
   }
 
   // ---- the run -------------------------------------------------------------------------------------------------
@@ -120,27 +124,25 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
 
   private ended(exit: Exit.Exit<unknown, unknown>): void {
     const { clock, observer, slots } = this.host
-    const now = clock.now()
-    const ranMs = now - this.startedAt
+    const ranMs = clock.now() - this.startedAt
     this.phase = "ending"
     this.fiber = undefined
     observer.runEnded(this, outcomeOf(exit), ranMs)
     slots.end(ranMs)
-    // the process slept past the deadline, and this exit is seen before the heartbeat could say so
-    if (now >= this.lease.now.deadline) this.lease.lose("stalled", undefined)
     this.conclude(exit)
     this.host.placeFree()
   }
 
   /** From the exit to the settlement. */
   private conclude(exit: Exit.Exit<unknown, unknown>): void {
+    const over = this.lease.over()
     const { lost } = this.lease
-    if (this.lease.gone) {
-      // The work is done, though perhaps not by us alone: a standard queue may still take the delete.
-      if (Exit.isSuccess(exit) && this.run!.onLeaseLost === "continue") return this.settle(Delete)
-      return this.finish({ asked: Leave, confirmed: false, problem: lost })
+    const succeeded = Exit.isSuccess(exit)
+    if (over !== undefined && !(succeeded && this.run!.onLeaseLost === "continue")) {
+      return this.finish({ asked: Leave, confirmed: false, problem: over })
     }
-    if (Exit.isSuccess(exit)) return this.settle(Delete)
+    // without a lease the work is done, though perhaps not by us alone: a standard queue may still take the delete
+    if (succeeded) return this.deleteFinished()
     const interrupted = Cause.isInterrupted(exit.cause)
     if (this.cut && interrupted) return this.settle(Release(0))
     this.decide(lost !== undefined && interrupted ? Cause.fail(lost) : exit.cause, this.run!.redelivery)
@@ -180,6 +182,7 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
   leaseWasLost(lost: LeaseLost): void {
     if (this.phase === "waiting") {
       // it never ran: somebody else will
+      if (lost.reason === "limit") return this.giveBack(0)
       this.leavePlace()
       return this.finish({ asked: Leave, confirmed: false, problem: lost })
     }
@@ -202,14 +205,16 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
   /** Its work was done before, and only its delete had failed. */
   deleteAgain(): void {
     this.leavePlace()
-    this.settle(Delete)
+    this.deleteFinished()
+  }
+
+  private deleteFinished(): void {
+    this.lease.seal(() => this.sendDelete(Delete))
   }
 
   private settle(settlement: Settlement, error?: unknown): void {
-    // what is no longer ours is not settled, but for the delete of finished work
-    if (this.lease.gone && settlement._tag !== "Delete") {
-      return this.finish({ asked: settlement, confirmed: false, problem: this.lease.lost })
-    }
+    const problem = this.lease.over()
+    if (problem !== undefined) return this.finish({ asked: settlement, confirmed: false, problem })
     switch (settlement._tag) {
       case "Delete":
         return this.lease.seal(() => this.sendDelete(settlement))
@@ -225,19 +230,25 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
   }
 
   private sendDelete(asked: Settlement): void {
-    const notAfter = Math.max(this.lease.now.deadline, this.host.clock.now() + LATE_DELETE_MS)
-    this.host.deletes.add(this.receiptHandle, notAfter, (result) => this.answered(asked, result))
+    const now = this.host.clock.now()
+    const { deadline } = this.lease.now
+    const sendBy = deadline > now ? halfway(now, deadline) : Infinity
+    const until = Math.max(deadline, now + LATE_DELETE_MS)
+    this.host.deletes.add(this.receiptHandle, { sendBy, until, retried: true }, (r) => this.answered(asked, r))
   }
 
   private sendRelease(asked: Settlement, after: Duration.Duration, decidedAt: number): void {
     // it may have had to wait, and the heartbeat went on meanwhile
-    if (this.lease.gone) return this.finish({ asked, confirmed: false, problem: this.lease.lost })
+    const problem = this.lease.over()
+    if (problem !== undefined) return this.finish({ asked, confirmed: false, problem })
     this.lease.seal(() => {
       const now = this.host.clock.now()
+      const { deadline } = this.lease.now
       const wantedMs = Math.max(0, Duration.toMillis(after) - (now - decidedAt))
       const visibilityTimeoutSeconds = Lease.askSeconds(this.lease.now, now, wantedMs)
       const entry = { receiptHandle: this.receiptHandle, visibilityTimeoutSeconds }
-      this.host.visibility.add(entry, this.lease.now.deadline, (result) => this.answered(asked, result))
+      const timing = { sendBy: halfway(now, deadline), until: deadline, retried: true }
+      this.host.visibility.add(entry, timing, (result) => this.answered(asked, result))
     })
   }
 
@@ -250,13 +261,15 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     })
   }
 
-  private answered(asked: Settlement, result: EntryResult): void {
-    const problem = result._tag === "Done" ? undefined : this.problemOf(result.error)
+  private answered(asked: Settlement, result: EntryResult | undefined): void {
+    const problem = result === undefined ? this.lease.over() : this.problemOf(result)
     this.finish({ asked, confirmed: problem === undefined, problem })
   }
 
   /** A handle that SQS no longer takes means that the lease was lost, whenever that was. */
-  private problemOf(error: SqsError): SettlementProblem {
+  private problemOf(result: EntryResult): SettlementProblem | undefined {
+    if (result._tag === "Done") return undefined
+    const { error } = result
     return error._tag === "MessageGone" || error._tag === "HandleInvalid" ? this.lease.lose("refused", error) : error
   }
 
@@ -324,6 +337,8 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     })
   }
 }
+
+const halfway = (from: number, to: number) => (from + to) / 2
 
 const outcomeOf = (exit: Exit.Exit<unknown, unknown>) =>
   Exit.isSuccess(exit) ? "success" : Cause.isInterrupted(exit.cause) ? "interrupted" : "failure"

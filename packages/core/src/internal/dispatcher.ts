@@ -118,7 +118,7 @@ export class Dispatcher<A> {
     let taken = 0
     while (taken < this.waiting.length) {
       const { delivery, run } = this.waiting[taken]!
-      if (delivery.phase === "waiting") {
+      if (delivery.mayStart()) {
         if (!this.host.slots.start()) break
         delivery.start(run)
       }

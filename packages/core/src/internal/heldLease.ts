@@ -10,7 +10,8 @@ import { interrupt } from "./fork.js"
 import type { LeaseHost } from "./host.js"
 import type { Watched } from "./watch.js"
 
-const EXTEND_RETRY_MS = 250
+const FIRST_RETRY_MS = 250
+const LONGEST_RETRY_MS = 4_000
 
 /** Whose lease it is. */
 export interface LeaseOwner extends Subject {
@@ -36,9 +37,12 @@ export class HeldLease implements Watched {
     public now: Lease.Lease
   ) {}
 
-  /** At its limit a lease is still ours to give back; lost in any other way it is not. */
-  get gone(): boolean {
-    return this.lost !== undefined && this.lost.reason !== "limit"
+  /** Why it is not ours any more. At its limit a lease is still ours to give back, until its deadline. */
+  over(): LeaseLost | undefined {
+    const ended = this.host.clock.now() >= this.now.deadline
+    // the heartbeat ends before: when it could not say so, the process slept
+    if (ended && this.lost === undefined) return this.lose(this.sealed ? "ran out" : "stalled", undefined)
+    return ended || this.lost?.reason !== "limit" ? this.lost : undefined
   }
 
   get remainingMs(): number {
@@ -47,7 +51,8 @@ export class HeldLease implements Watched {
 
   /** when a heartbeat has something to do */
   get watchAt(): number {
-    return Math.min(this.now.nextBeatAt, Lease.interruptAt(this.now, this.host.settings))
+    const { settings } = this.host
+    return Math.min(Lease.beatDueAt(this.now, settings), Lease.interruptAt(this.now, settings))
   }
 
   watchedBy(unwatch: () => void): void {
@@ -77,24 +82,27 @@ export class HeldLease implements Watched {
     this.heartbeat = undefined
   }
 
-  private ask(seconds: number): Effect.Effect<EntryResult> {
-    if (this.onWire) return Effect.flatMap(this.awaitQuiet, () => this.ask(seconds))
-    return Effect.async<EntryResult>((resume) => {
-      // the end of the delivery interrupts whoever asks
-      if (this.sealed) return
+  /** What was to be asked is out of date when another extension was on the wire: who asks must look again. */
+  private ask(seconds: number): Effect.Effect<EntryResult | undefined> {
+    return Effect.async<EntryResult | undefined>((resume) => {
+      const done = (result: EntryResult | undefined) => resume(Effect.succeed(result))
+      if (this.onWire) return void (this.quiet ??= []).push(() => done(undefined))
       const { clock, observer, settings, visibility } = this.host
-      const callStart = clock.now()
-      const marginMs = this.now.deadline - callStart
+      const { deadline, nextBeatAt } = this.now
       const entry = { receiptHandle: this.owner.receiptHandle, visibilityTimeoutSeconds: seconds }
       this.onWire = true
-      const takeBack = visibility.add(entry, -Infinity, (result) => {
-        if (result._tag === "Done") {
-          this.now = Lease.extended(this.now, settings, callStart, seconds)
-          observer.extended(this.owner, clock.epoch() + (this.now.deadline - clock.now()), marginMs)
+      const takeBack = visibility.add(
+        entry,
+        { sendBy: nextBeatAt, until: deadline, retried: false },
+        (result, sentAt) => {
+          if (result?._tag === "Done") {
+            this.now = Lease.extended(this.now, settings, sentAt, seconds)
+            observer.extended(this.owner, clock.epoch() + (this.now.deadline - clock.now()), deadline - sentAt)
+          }
+          this.becameQuiet()
+          done(result)
         }
-        this.becameQuiet()
-        resume(Effect.succeed(result))
-      })
+      )
       return Effect.sync(() => {
         if (takeBack()) this.becameQuiet()
       })
@@ -108,29 +116,27 @@ export class HeldLease implements Watched {
     for (const f of present ?? []) f()
   }
 
-  private get awaitQuiet(): Effect.Effect<void> {
-    return Effect.async<void>((resume) => {
-      if (!this.onWire) return resume(Effect.void)
-      ;(this.quiet ??= []).push(() => resume(Effect.void))
-    })
-  }
-
   /** By hand: cut to the 12 hours, tried again inside the lease. */
-  extend(wantedMs: number): Effect.Effect<void, LeaseLost> {
+  extend(wantedMs: () => number): Effect.Effect<void, LeaseLost> {
     return Effect.gen(this, function* () {
+      let failures = 0
       while (true) {
+        this.over()
         if (this.lost !== undefined) return yield* this.lost
-        const seconds = Lease.askSeconds(this.now, this.host.clock.now(), Math.max(1_000, wantedMs))
+        // its end is on the way: SQS would refuse
+        if (this.sealed) return yield* this.lossOf("refused", undefined)
+        const seconds = Lease.askSeconds(this.now, this.host.clock.now(), Math.max(1_000, wantedMs()))
         // nothing is left of the 12 hours: asking for 0 would give the message away
         if (seconds < 1) return yield* this.lossOf("limit", undefined)
         const answer = yield* this.ask(seconds)
+        if (answer === undefined) continue
         if (answer._tag === "Done") return this.startHeartbeat()
         const error = answer.error
         if (Heartbeat.isRefusal(error)) this.lose("refused", error)
         else if (error._tag === "VisibilityLimit") return yield* this.lossOf("limit", error)
         else {
           this.host.observer.beatFailed(this.owner, error)
-          yield* Effect.sleep(EXTEND_RETRY_MS)
+          yield* Effect.sleep(Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures++))
         }
       }
     })

@@ -12,12 +12,27 @@ const FULL_BATCH = 10
 const FIRST_RETRY_MS = 100
 const LONGEST_RETRY_MS = 5_000
 
+/** When an entry may be sent; times of the lease clock, in ms. */
+export interface Timing {
+  /** it leaves by then, though its batch is not full */
+  readonly sendBy: number
+  /** after that it is not sent again, nor at all, unless its batcher sends late */
+  readonly until: number
+  /** `false`: the caller tries again by itself */
+  readonly retried: boolean
+}
+
+/** `undefined`: it was never sent, since its time was over. `sentAt` is when the call left, by the lease clock. */
+export type Answer = (result: EntryResult | undefined, sentAt: number) => void
+
 interface Item<Entry> {
   readonly entry: Entry
-  readonly answer: (result: EntryResult) => void
-  /** lease clock: a retry after that makes no sense; -Infinity: the caller tries again by itself */
-  readonly notAfter: number
+  readonly timing: Timing
+  readonly answer: Answer
   tries: number
+  /** of its last try */
+  failure: EntryResult | undefined
+  sentAt: number
 }
 
 export interface BatcherOptions<Entry> {
@@ -29,6 +44,8 @@ export interface BatcherOptions<Entry> {
   readonly send: (entries: ReadonlyArray<Entry>) => Effect.Effect<ReadonlyArray<EntryResult>, SqsError>
   /** nothing else runs that could fill the batch: waiting is in vain */
   readonly isIdle: () => boolean
+  /** whether an entry that has not been sent yet is sent though its time is over */
+  readonly late: "send" | "drop"
 }
 
 /**
@@ -41,6 +58,7 @@ export class Batcher<Entry> {
   private cancelTimer: (() => void) | undefined
   private timerAt = Infinity
   private eager = false
+  private soon = false
 
   constructor(
     private readonly options: BatcherOptions<Entry>,
@@ -49,9 +67,9 @@ export class Batcher<Entry> {
   ) {}
 
   /** `answer` is called once; the returned function takes the entry back if it was not sent, and says whether so. */
-  add(entry: Entry, notAfter: number, answer: (result: EntryResult) => void): () => boolean {
-    const item: Item<Entry> = { entry, answer, notAfter, tries: 0 }
-    this.enqueue(item)
+  add(entry: Entry, timing: Timing, answer: Answer): () => boolean {
+    const item: Item<Entry> = { entry, timing, answer, tries: 0, failure: undefined, sentAt: 0 }
+    this.enqueue([item])
     return () => {
       const i = this.items.indexOf(item)
       if (i < 0) return false
@@ -60,12 +78,16 @@ export class Batcher<Entry> {
     }
   }
 
-  private enqueue(item: Item<Entry>): void {
-    this.items.push(item)
-    if (this.items.length >= FULL_BATCH || this.eager || this.options.isIdle()) return this.flush()
+  private enqueue(items: ReadonlyArray<Item<Entry>>): void {
     const now = this.clock.now()
-    const left = item.notAfter > now ? (item.notAfter - now) / 2 : Infinity
-    const at = now + Math.min(this.options.lingerMs, left)
+    let at = now + this.options.lingerMs
+    for (const item of items) {
+      const { sendBy, until } = item.timing
+      at = Math.min(at, item.failure === undefined ? sendBy : (now + until) / 2)
+      this.items.push(item)
+    }
+    if (this.items.length >= FULL_BATCH) return this.flush()
+    if (this.eager || at <= now || this.options.isIdle()) return this.flushSoon()
     if (at < this.timerAt) {
       this.cancelTimer?.()
       this.timerAt = at
@@ -77,18 +99,37 @@ export class Batcher<Entry> {
     }
   }
 
+  /** At once, together with what follows in the same breath: a stop gives back all that waits. */
+  private flushSoon(): void {
+    if (this.soon) return
+    this.soon = true
+    this.forker.fork(
+      Effect.map(Effect.yieldNow(), () => {
+        this.soon = false
+        this.flush()
+      })
+    )
+  }
+
   /** Sends what waits; nothing waits: nothing is sent. */
   flush(): void {
     this.cancelTimer?.()
     this.cancelTimer = undefined
     this.timerAt = Infinity
-    while (this.items.length > 0) {
-      const batch = this.items.splice(0, FULL_BATCH)
-      this.forker.fork(this.call(batch))
-    }
+    while (this.items.length > 0) this.send(this.items.splice(0, FULL_BATCH))
   }
 
-  private call(batch: ReadonlyArray<Item<Entry>>): Effect.Effect<void> {
+  /** A process that slept may find that the time of some is over. */
+  private send(items: ReadonlyArray<Item<Entry>>): void {
+    const now = this.clock.now()
+    const late = (item: Item<Entry>) =>
+      now >= item.timing.until && (item.failure !== undefined || this.options.late === "drop")
+    const batch = items.filter((item) => !late(item))
+    if (batch.length > 0) this.forker.fork(this.call(batch, now))
+    if (batch.length < items.length) for (const item of items) if (late(item)) item.answer(item.failure, item.sentAt)
+  }
+
+  private call(batch: ReadonlyArray<Item<Entry>>, now: number): Effect.Effect<void> {
     const { callTimeoutMs, operation, queue, send } = this.options
     return Effect.suspend(() => send(batch.map((i) => i.entry))).pipe(
       Effect.interruptible,
@@ -100,43 +141,35 @@ export class Batcher<Entry> {
       Effect.exit,
       Effect.uninterruptible,
       Effect.flatMap((exit) => {
-        const failedWith = Exit.isFailure(exit) ? this.errorOf(exit.cause) : undefined
         const failed: Array<Item<Entry>> = []
         for (let i = 0; i < batch.length; i++) {
           const item = batch[i]!
-          const result: EntryResult =
-            failedWith !== undefined
-              ? { _tag: "Failed", error: failedWith }
-              : ((exit as Exit.Success<ReadonlyArray<EntryResult>, never>).value[i] ?? this.unanswered)
-          if (result._tag === "Done" || !result.error.retryable || item.notAfter === -Infinity) {
-            item.answer(result)
-          } else {
+          const result = Exit.isSuccess(exit) ? (exit.value[i] ?? this.unanswered) : this.failureOf(exit.cause)
+          item.sentAt = now
+          item.tries++
+          if (result._tag === "Failed" && result.error.retryable && item.timing.retried) {
+            item.failure = result
             failed.push(item)
-            this.lastError.set(item, result)
-          }
+          } else item.answer(result, now)
         }
         return failed.length === 0 ? Effect.void : this.retry(failed)
       })
     )
   }
 
-  private readonly lastError = new WeakMap<Item<Entry>, EntryResult>()
-
   /** Those that failed, once more after a jittered pause, if their leases allow. */
   private retry(failed: ReadonlyArray<Item<Entry>>): Effect.Effect<void> {
     return Effect.flatMap(Random.next, (random) => {
-      const tries = failed.reduce((n, item) => Math.max(n, ++item.tries), 0)
+      const tries = failed.reduce((n, item) => Math.max(n, item.tries), 0)
       const pause = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (tries - 1)) * (0.5 + random / 2)
       const at = this.clock.now() + pause
       const again: Array<Item<Entry>> = []
       for (const item of failed) {
-        if (at < item.notAfter) again.push(item)
-        else item.answer(this.lastError.get(item)!)
+        if (at < item.timing.until) again.push(item)
+        else item.answer(item.failure, item.sentAt)
       }
       if (again.length === 0) return Effect.void
-      return Effect.map(Effect.sleep(pause), () => {
-        for (const item of again) this.enqueue(item)
-      })
+      return Effect.map(Effect.sleep(pause), () => this.enqueue(again))
     })
   }
 
@@ -149,11 +182,13 @@ export class Batcher<Entry> {
     }
   }
 
-  private errorOf(cause: Cause.Cause<SqsError>): SqsError {
-    const error = Cause.squash(cause)
-    if (isSqsError(error)) return error
+  private failureOf(cause: Cause.Cause<SqsError>): EntryResult {
+    const squashed = Cause.squash(cause)
     const { operation, queue } = this.options
-    return new ServiceError({ operation, queue, code: "Defect", detail: String(error), cause: error })
+    const error = isSqsError(squashed)
+      ? squashed
+      : new ServiceError({ operation, queue, code: "Defect", detail: String(squashed), cause: squashed })
+    return { _tag: "Failed", error }
   }
 
   /** From now on nothing lingers. */
