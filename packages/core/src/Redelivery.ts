@@ -6,11 +6,14 @@
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import { hasProperty } from "effect/Predicate"
 import * as Schedule from "effect/Schedule"
 import * as ScheduleDecision from "effect/ScheduleDecision"
 import * as ScheduleIntervals from "effect/ScheduleIntervals"
+import { cut } from "./internal/text.js"
+import { MAX_VISIBILITY_SECONDS } from "./Lease.js"
 import * as Settlement from "./Settlement.js"
 
 /**
@@ -69,12 +72,15 @@ const of = <N extends string, R>(
   delays: Redelivery<N, R>["delays"] = undefined
 ): Redelivery<N, R> => Object.assign(Object.create(Proto), { decide, delays })
 
+const MAX_REASON_CHARS = 256
+
 /** A short text for a failure: its tag and the first words of its message. */
 const reasonOf = (error: unknown): string => {
   const text = (e: { readonly message: unknown }) => String(e.message).split("\n", 1)[0]!.trim()
   const tag = hasProperty(error, "_tag") ? String(error._tag) : error instanceof Error ? error.name : undefined
   const message = hasProperty(error, "message") ? text(error) : tag === undefined ? String(error) : ""
-  return (tag === undefined ? message : message === "" || message === tag ? tag : `${tag}: ${message}`).slice(0, 256)
+  const both = tag === undefined ? message : message === "" || message === tag ? tag : `${tag}: ${message}`
+  return cut(both, MAX_REASON_CHARS)
 }
 
 /**
@@ -151,6 +157,7 @@ export const release = (after: Duration.DurationInput): Redelivery => {
 
 /** A fold of more steps costs ms and changes nothing: SQS moves a message after 1,000 receives at the latest. */
 const MAX_STEPS = 1000
+const MAX_DELAY_MS = MAX_VISIBILITY_SECONDS * 1000
 
 /** The delays of steps 1 to n; shorter when the schedule ends. A last step is an end, not a delay of 0. */
 const fold = <Out, R>(
@@ -166,10 +173,11 @@ const fold = <Out, R>(
     while (delays.length < Math.min(n, MAX_STEPS)) {
       const [next, , decision] = yield* schedule.step(now, error, state)
       if (ScheduleDecision.isDone(decision)) break
-      const at = ScheduleIntervals.start(decision.intervals)
-      delays.push(Duration.millis(at - now))
+      // no more is ever waited, and times beyond all bounds have no difference
+      const delayMs = Math.min(Math.max(0, ScheduleIntervals.start(decision.intervals) - now), MAX_DELAY_MS)
+      delays.push(Duration.millis(delayMs))
       state = next
-      now = at
+      now += delayMs
     }
     return delays
   })
@@ -201,11 +209,16 @@ export const schedule = <Out, R = never, N extends string = never, R2 = never>(
         delays.length < n ? options.whenOver.decide(f) : Effect.succeed(atMost(delays[n - 1]!, f))
       )
     },
-    (n, now) => fold(schedule, n, now, undefined)
+    // there is no error yet: a schedule that looks into it cannot tell
+    (n, now) => Effect.catchAllCause(fold(schedule, n, now, undefined), () => Effect.succeed([]))
   )
 
+/** The error of the handler's error channel, if it failed with one. Defects have tags too, but nobody expected them. */
+const failureIn = (f: Failure): unknown => Option.getOrUndefined(Cause.failureOption(f.cause))
+
 /**
- * For failures with this tag take another policy.
+ * For failures with this tag take another policy. Of several for one tag the last in the pipe is asked. A defect is never
+ * meant, whatever its tag.
  *
  * @since 0.1.0
  * @category combinators
@@ -213,13 +226,13 @@ export const schedule = <Out, R = never, N extends string = never, R2 = never>(
 export const catchTag =
   <const K extends string, N2 extends string, R2>(tag: K, policy: Redelivery<N2, R2>) =>
   <N extends string, R>(self: Redelivery<N, R>): Redelivery<N | N2 | K, R | R2> =>
-    of<N | N2 | K, R | R2>(
-      (f) => (hasProperty(f.error, "_tag") && f.error._tag === tag ? policy.decide(f) : self.decide(f)),
-      self.delays
-    )
+    of<N | N2 | K, R | R2>((f) => {
+      const error = failureIn(f)
+      return hasProperty(error, "_tag") && error._tag === tag ? policy.decide(f) : self.decide(f)
+    }, self.delays)
 
 /**
- * For errors of this class take the policy that the error itself gives.
+ * For errors of this class take the policy that the error itself gives. A defect is never meant.
  *
  * @since 0.1.0
  * @category combinators
@@ -237,10 +250,10 @@ export const catchError =
     policy: (error: E) => Redelivery<N2, R2>
   ) =>
   <N extends string, R>(self: Redelivery<N, R>): Redelivery<N | N2 | E["_tag"], R | R2> =>
-    of<N | N2 | E["_tag"], R | R2>(
-      (f) => (f.error instanceof error ? policy(f.error).decide(f) : self.decide(f)),
-      self.delays
-    )
+    of<N | N2 | E["_tag"], R | R2>((f) => {
+      const failure = failureIn(f)
+      return failure instanceof error ? policy(failure).decide(f) : self.decide(f)
+    }, self.delays)
 
 /**
  * On the last receive before the queue's redrive policy takes the message, another policy: for instance `deadLetter`,
