@@ -7,12 +7,12 @@
 import * as SqsQueue from "@effect-sqs/core/SqsQueue"
 import * as Schema from "effect/Schema"
 
-/** What is expected of a value, in words: for the core's reason (the title) and for whoever asks Schema (the message). */
+/** What is expected of a value, in words: for the core's reason (the description) and for whoever asks Schema (the message). */
 const says =
   (expected: string) =>
   <A, I, R>(schema: Schema.Schema<A, I, R>): Schema.Schema<A, I, R> =>
     schema.annotations({
-      title: expected,
+      description: expected,
       message: ({ actual }) => ({ message: `expected ${expected}, not ${JSON.stringify(actual)}`, override: true })
     })
 

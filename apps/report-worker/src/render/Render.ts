@@ -69,7 +69,7 @@ export const render = (
       // Writing leaves the thread to others; with nothing to write it has to be given up all the same.
       yield* bytes.length > 0 ? Effect.mapError(file.writeAll(bytes), storeFailed(path)) : Effect.sleep(0)
       const now = yield* Clock.currentTimeMillis
-      if (now - toldAt >= progressEveryMs) {
+      if (now - toldAt >= progressEveryMs || pages === next.value.of) {
         toldAt = now
         yield* onProgress(new Progress({ pages, of: next.value.of }))
       }

@@ -9,7 +9,9 @@ import * as NodeWorker from "@effect/platform-node/NodeWorker"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as WorkerThreads from "node:worker_threads"
 import { type RenderError, RenderThreadLost } from "../ReportError.js"
@@ -71,12 +73,18 @@ export class RenderPool extends Context.Tag("@effect-sqs/report-worker/RenderPoo
 type Thread = Worker.SerializedWorker<RenderReport>
 
 /**
- * All threads at once. Not `Worker.makePoolSerialized`: it starts its threads uninterruptibly, so that one which always
- * dies at its start would be tried for ever, and no timeout would help.
+ * All threads at once, each in a scope of its own: they end side by side too, for one that cannot hear has five seconds.
+ *
+ * Not `Worker.makePoolSerialized`: it starts its threads uninterruptibly, so that one which always dies at its start would
+ * be tried for ever, and no timeout would help.
  */
 const startAll = (threads: number) =>
-  Effect.forEach(Array.from({ length: threads }), () => Worker.makeSerialized<RenderReport>({}), {
-    concurrency: "unbounded"
+  Effect.gen(function* () {
+    const all = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.parallel)
+    const startOne = Effect.flatMap(Scope.fork(all, ExecutionStrategy.sequential), (own) =>
+      Scope.extend(Worker.makeSerialized<RenderReport>({}), own)
+    )
+    return yield* Effect.replicateEffect(startOne, threads, { concurrency: "unbounded" })
   }).pipe(
     Effect.mapError((e) => new RenderThreadLost({ detail: e.message })),
     Effect.timeoutFail({
