@@ -228,10 +228,14 @@ export interface Advice {
 const quantile = (sorted: ReadonlyArray<number>, q: number) =>
   sorted[Math.min(sorted.length - 1, Math.ceil(q * sorted.length) - 1)] ?? 0
 
+const shareAbove = (runsMs: ReadonlyArray<number>, slotMs: number) =>
+  runsMs.filter((ms) => ms > slotMs).length / runsMs.length
+
 const choice = (runsMs: ReadonlyArray<number>, visibilityMs: number, heartbeatMs: number | undefined): Choice => ({
   visibility: Duration.millis(visibilityMs),
   heartbeat: heartbeatMs === undefined ? undefined : Duration.millis(heartbeatMs),
-  atRisk: heartbeatMs === undefined ? runsMs.filter((ms) => ms > visibilityMs).length / runsMs.length : 0,
+  // beats carry a lease to SQS's own limit, and no further
+  atRisk: shareAbove(runsMs, heartbeatMs === undefined ? visibilityMs : Duration.toMillis(MAX_LIMIT)),
   recovery: Duration.millis(visibilityMs),
   beatsPerMessage:
     heartbeatMs === undefined
@@ -266,6 +270,8 @@ export const advise = (runTimes: ReadonlyArray<Duration.DurationInput>): Advice 
   const p99 = quantile(runsMs, 0.99)
   const max = runsMs[runsMs.length - 1]!
   const slot = Math.min(RECOVERY_TARGET_MS, roundUp(2 * p99))
+  const short = Math.max(10_000, slot / 4)
+  const plain = roundUp(2 * max)
   return {
     runs: runsMs.length,
     p50: Duration.millis(p50),
@@ -274,8 +280,8 @@ export const advise = (runTimes: ReadonlyArray<Duration.DurationInput>): Advice 
     take: choice(runsMs, slot, slot / 2),
     others: [
       choice(runsMs, slot, undefined),
-      choice(runsMs, roundUp(2 * max), undefined),
-      choice(runsMs, Math.max(10_000, slot / 4), Math.max(10_000, slot / 4) / 2)
+      ...(plain === slot ? [] : [choice(runsMs, plain, undefined)]),
+      ...(short === slot ? [] : [choice(runsMs, short, short / 2)])
     ]
   }
 }
