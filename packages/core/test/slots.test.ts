@@ -34,6 +34,7 @@ class Consumer {
   running = 0
   settling = 0
   private pumping = false
+  starts = true
 
   constructor(options: Partial<SlotsOptions>) {
     const all = { concurrency: 10, prefetch: 0, prefetchMax: 10, lingerMs: 10, shared: undefined, ...options }
@@ -62,7 +63,7 @@ class Consumer {
   }
 
   pump() {
-    if (this.pumping) return
+    if (this.pumping || !this.starts) return
     this.pumping = true
     while (this.waiting > 0 && this.slots.start()) {
       this.waiting--
@@ -346,19 +347,35 @@ describe("slots", () => {
     assert.deepStrictEqual(c.open, [1])
   })
 
-  it("a closed consumer leaves the shared limit, and what it had taken comes back when it ends", () => {
+  /** `a` runs; `b` does not fit beside it and is first in line; `c` waits behind `b`. */
+  const line = () => {
     const limit = new SharedLimit(2)
-    const [a, b, c] = [1, 2, 1].map((weight) => new Consumer({ shared: { limit, weight } })) as [
-      Consumer,
-      Consumer,
-      Consumer
-    ]
-    for (const each of [a, b, c]) {
-      each.ask()
-      each.answer(1)
+    const make = (weight: number) => {
+      const c = new Consumer({ shared: { limit, weight } })
+      c.ask()
+      c.answer(1)
+      return c
     }
-    // b does not fit beside a, and c waits behind b
+    const [a, b, c] = [make(1), make(2), make(1)]
     assert.deepStrictEqual([a.running, b.running, c.running], [1, 0, 0])
+    return { limit, a, b, c }
+  }
+
+  it("what is gone before its turn does not hold up the line", () => {
+    const { a, b, c } = line()
+    b.drop()
+    assert.deepStrictEqual([a.running, c.running], [1, 1])
+  })
+
+  it("who starts nothing more, since it stops, does not hold up the line", () => {
+    const { a, b, c } = line()
+    b.starts = false
+    b.slots.stop()
+    assert.deepStrictEqual([a.running, c.running], [1, 1])
+  })
+
+  it("a closed consumer leaves the shared limit, and what it had taken comes back when it ends", () => {
+    const { a, b, c, limit } = line()
     b.slots.close()
     assert.deepStrictEqual([a.running, b.running, c.running], [1, 0, 1])
     a.slots.close()
