@@ -39,6 +39,8 @@ export const serve = (answer: (call: Call) => void) =>
           answer(call)
         })
       })
+      // only the client closes a connection
+      server.keepAliveTimeout = 0
       server.listen(0, "127.0.0.1", () => {
         const { port } = server.address() as AddressInfo
         resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, calls, server }))
