@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Runtime from "effect/Runtime"
+import * as RuntimeFlags from "effect/RuntimeFlags"
 
 /**
  * The one place where plain code starts fibers. They are roots: nobody's interruption reaches them but ours.
@@ -13,7 +14,8 @@ export interface Forker<R> {
 }
 
 export const make = <R>(runtime: Runtime.Runtime<R>): Forker<R> => {
-  const fork = Runtime.runFork(runtime)
+  // a consumer that was made in an uninterruptible region, as in an acquire, must be able to interrupt its handlers
+  const fork = Runtime.runFork(Runtime.enableRuntimeFlag(runtime, RuntimeFlags.Interruption))
   return {
     fork: (effect) => fork(effect),
     after: (ms, f) => {
