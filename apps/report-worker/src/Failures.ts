@@ -20,7 +20,8 @@ const isTold = (defect: unknown): defect is Error & { readonly _tag: string } =>
 export const reportingFailures = <A, E extends { readonly message: string }, R>(
   program: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
-  Effect.tapErrorCause(program, (cause) => {
+  // As a finalizer: a stop that is not complete is an interruption with a defect, and is told too.
+  Effect.onError(program, (cause) => {
     if (Cause.isInterruptedOnly(cause)) return Effect.void
     const told = [...Cause.failures(cause), ...Array.from(Cause.defects(cause)).filter(isTold)]
     const bugs = Array.from(Cause.defects(cause)).filter((defect) => !isTold(defect))

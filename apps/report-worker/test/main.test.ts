@@ -1,0 +1,177 @@
+import * as SqsServer from "@effect-sqs/testing/SqsServer"
+import * as VirtualSqs from "@effect-sqs/testing/VirtualSqs"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import path from "node:path"
+import { fileURLToPath } from "node:url"
+import { FlightDelaysJob, reportJobs } from "../src/ReportJob.js"
+
+const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+
+/** A program that starts from source, on a busy machine. */
+const patienceMs = 120_000
+
+interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The worker as its own process. `until` completes when its output has a text. */
+const program = (environment: Record<string, string>, ...args: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const { AWS_PROFILE: _, ...inherited } = process.env
+    const child: ChildProcess = yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        spawn(process.execPath, ["--conditions=@effect-sqs/source", "--import", "tsx", main, ...args], {
+          env: { ...inherited, ...environment },
+          stdio: ["ignore", "pipe", "pipe"]
+        })
+      ),
+      (started) => Effect.sync(() => started.kill("SIGKILL"))
+    )
+    const said = { stdout: "", stderr: "" }
+    const listeners = new Set<() => void>()
+    for (const name of ["stdout", "stderr"] as const) {
+      child[name]!.on("data", (chunk) => {
+        said[name] += String(chunk)
+        listeners.forEach((listener) => listener())
+      })
+    }
+    const ended = yield* Effect.cached(
+      Effect.async<Ended>((resume) => {
+        child.on("close", (code) => resume(Effect.succeed({ code, ...said })))
+      })
+    )
+    yield* Effect.forkScoped(ended)
+    const until = (text: string) =>
+      Effect.async<void>((resume) => {
+        const look = () => {
+          if (!said.stdout.includes(text)) return
+          listeners.delete(look)
+          resume(Effect.void)
+        }
+        listeners.add(look)
+        look()
+      })
+    return { child, ended, until }
+  })
+
+const folder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(path.join(tmpdir(), "reports-"))),
+  (dir) => Effect.sync(() => rmSync(dir, { recursive: true, force: true }))
+)
+
+/** A local SQS, and the environment of a worker that talks to it. */
+const local = (options: VirtualSqs.VirtualSqsOptions = {}) =>
+  Effect.gen(function* () {
+    const queues = ["jobs-dlq", { name: "jobs", deadLetters: { queue: "jobs-dlq", maxReceiveCount: 3 } }]
+    const layer = SqsServer.layer().pipe(Layer.provideMerge(VirtualSqs.layer({ queues, ...options })))
+    const context = yield* Layer.build(layer)
+    const out = yield* folder
+    const environment: Record<string, string> = {
+      AWS_ENDPOINT_URL: Context.get(context, SqsServer.SqsServer).url,
+      AWS_REGION: "us-east-1",
+      AWS_ACCESS_KEY_ID: "test",
+      AWS_SECRET_ACCESS_KEY: "test",
+      REPORT_QUEUE: "jobs",
+      REPORT_OUT: out,
+      REPORT_THREADS: "1",
+      REPORT_WAIT_TIME: "1 second"
+    }
+    const virtual = Context.get(context, VirtualSqs.VirtualSqs)
+    const send = (jobId: string, pagesPerSecond: number) =>
+      reportJobs("jobs")
+        .encode(new FlightDelaysJob({ jobId, locale: "en", period: "2001-02", airport: "DEN", pagesPerSecond }))
+        .pipe(Effect.flatMap((body) => virtual.send("jobs", body)))
+    return { environment, out, send, virtual }
+  })
+
+const assertOneClearMessage = (ended: Ended, message: RegExp) => {
+  assert.strictEqual(ended.code, 1)
+  assert.match(ended.stderr, message)
+  assert.notMatch(ended.stdout + ended.stderr, /\n\s+at |Error:|Warning/)
+}
+
+describe("report-worker", () => {
+  it.scopedLive(
+    "explains itself, and refuses what it does not understand",
+    () =>
+      Effect.gen(function* () {
+        const help = yield* (yield* program({}, "--help")).ended
+        assert.strictEqual(help.code, 0)
+        assert.strictEqual(help.stderr, "")
+        assert.include(help.stdout, "REPORT_VISIBILITY")
+        assert.include(help.stdout, "AWS_ENDPOINT_URL_SQS")
+        assertOneClearMessage(yield* (yield* program({}, "--port=1")).ended, /--port=1 is not understood/)
+        assertOneClearMessage(
+          yield* (yield* program({ REPORT_DRAIN: "soon" })).ended,
+          /REPORT_DRAIN is "soon": expected a duration such as "90 seconds"\nSet them right/
+        )
+      }),
+    patienceMs
+  )
+
+  it.scopedLive(
+    "ends with one message when the queue is not there, or it may not receive",
+    () =>
+      Effect.gen(function* () {
+        const { environment } = yield* local()
+        const wrong = yield* program({ ...environment, REPORT_QUEUE: "jobz" })
+        assertOneClearMessage(yield* wrong.ended, /cannot start: GetQueueUrl on jobz: .*Check the name or URL/s)
+        const denied = yield* local({ deny: ["ReceiveMessage"] })
+        const forbidden = yield* program(denied.environment)
+        assertOneClearMessage(yield* forbidden.ended, /Allow sqs:ReceiveMessage on this queue/)
+      }),
+    patienceMs
+  )
+
+  it.scopedLive(
+    "on SIGTERM ends the running job, leaves the next one to others, and exits with 0",
+    () =>
+      Effect.gen(function* () {
+        const { environment, out, send, virtual } = yield* local()
+        yield* send("running", 2)
+        const worker = yield* program(environment)
+        yield* worker.until("running: started")
+        yield* send("next", 2)
+        worker.child.kill("SIGTERM")
+        const ended = yield* worker.ended
+        assert.strictEqual(ended.code, 0, ended.stdout + ended.stderr)
+        assert.strictEqual(ended.stderr, "")
+        assert.notMatch(ended.stdout, /warning|Warning/)
+        assert.match(readdirSync(out).join(), /^running-[0-9a-f]{12}\.pdf$/)
+        const left = yield* virtual.messages("jobs")
+        assert.deepStrictEqual(
+          left.map((m) => [JSON.parse(m.body).jobId, m.state]),
+          [["next", "visible"]]
+        )
+      }),
+    patienceMs
+  )
+
+  it.scopedLive(
+    "on SIGTERM gives back a job that does not end in time, keeps nothing of it, and exits with 1",
+    () =>
+      Effect.gen(function* () {
+        const { environment, out, send, virtual } = yield* local()
+        yield* send("slow", 0.1)
+        const worker = yield* program({ ...environment, REPORT_DRAIN: "100 millis" })
+        yield* worker.until("slow: started")
+        worker.child.kill("SIGTERM")
+        const ended = yield* worker.ended
+        assertOneClearMessage(ended, /drain of jobs was not complete: 1 interrupted at the deadline and released/)
+        assert.deepStrictEqual(readdirSync(out), [])
+        assert.deepStrictEqual(
+          (yield* virtual.messages("jobs")).map((m) => m.state),
+          ["visible"]
+        )
+      }),
+    patienceMs
+  )
+})
