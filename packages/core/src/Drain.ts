@@ -139,7 +139,7 @@ export const drain = (target: Drainable, settings: DrainSettings): Effect.Effect
     return {
       queue: target.queue,
       complete: deliveries.every((d) => d.became === "settled" || d.became === "released"),
-      took: Duration.millis(target.now() - startedAt),
+      took: Duration.millis(Math.round(target.now() - startedAt)),
       deliveries
     }
   }).pipe(Effect.uninterruptible)
