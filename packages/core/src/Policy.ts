@@ -7,6 +7,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
+import { EndWith } from "./Settlement.js"
 
 /**
  * One try took longer than the policy's `attemptTimeout`; it was interrupted, and its cleanup has ended.
@@ -61,7 +62,8 @@ const render = (policy: Omit<Policy<never, unknown>, "toString">) => {
 
 /**
  * A policy from its parts. Retries happen in this process, inside the one lease of the delivery, and only after
- * failures: a defect or an interruption is not retried. What is left after them goes to the redelivery policy.
+ * failures: a defect, an interruption or an explicit end (`Settlement.endWith`) is not retried. What is left after them
+ * goes to the redelivery policy.
  *
  * @since 0.1.0
  * @category constructors
@@ -106,7 +108,10 @@ export const apply =
             onTimeout: () => new AttemptTimedOut({ after: attemptTimeout })
           })
     const tries: Effect.Effect<A, E | AttemptTimedOut, R | R2> =
-      retry === undefined ? attempt : Effect.retry(attempt, retry)
+      retry === undefined
+        ? attempt
+        : // an explicit end looks like a failure, and is none
+          Effect.retry(attempt, { schedule: retry, while: (e) => !(e instanceof EndWith) })
     return totalTimeout === undefined
       ? tries
       : Effect.timeoutFail(tries, {
