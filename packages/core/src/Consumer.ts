@@ -14,7 +14,6 @@ import type { Delivery, HandlerOptions } from "./Delivery.js"
 import { open, type Opened } from "./internal/consumer.js"
 import type { LiveDelivery } from "./internal/delivery.js"
 import type { Run } from "./internal/host.js"
-import * as Tracing from "./internal/tracing.js"
 import * as Policy from "./Policy.js"
 import type { PollError } from "./Poller.js"
 import type { Redelivery } from "./Redelivery.js"
@@ -113,13 +112,14 @@ export const make = <A, I, RS, E, R, RP = never>(
   Effect.map(
     openWith(queue, options, (opened) => {
       const { policy } = options
-      const { spans } = opened
-      const plain = (delivery: LiveDelivery<A>): Effect.Effect<void, unknown, any> => handler(delivery.body, delivery)
-      const bounded = policy === undefined ? plain : (d: LiveDelivery<A>) => Policy.apply(policy)(plain(d) as any)
-      const traced =
-        spans === "off" ? bounded : (d: LiveDelivery<A>) => Tracing.processed(bounded(d), queue.name, d.message, spans)
+      const bounded = (d: LiveDelivery<A>) =>
+        policy === undefined
+          ? handler(d.body, d)
+          : // each try calls the handler anew
+            Policy.apply(policy)(Effect.suspend(() => handler(d.body, d)))
       const run: Run<LiveDelivery<A>> = {
-        handler: traced as Run<LiveDelivery<A>>["handler"],
+        // the consumer's fibers have all that it needs
+        handler: (d) => opened.traced(bounded(d) as Effect.Effect<void, unknown>, d.message),
         redelivery: opened.redelivery,
         onLeaseLost: options.onLeaseLost ?? "interrupt"
       }

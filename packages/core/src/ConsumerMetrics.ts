@@ -28,7 +28,7 @@ interface Instrument {
 export interface ConsumerMetrics {
   readonly consumed: Instrument
   readonly processDuration: (outcome: "success" | "failure" | "interrupted") => Instrument
-  readonly operationDuration: (operation: string) => Instrument
+  readonly operationDuration: (operation: string, errorType: string | undefined) => Instrument
   readonly running: Instrument
   readonly waiting: Instrument
   readonly slots: Instrument
@@ -59,9 +59,9 @@ export const make = (queue: string): ConsumerMetrics => {
     return { add: (value) => labelled.unsafeUpdate(value, []) }
   }
   /** one instrument per value of a label, made when it is first seen */
-  const by = (make: (...values: Array<string>) => Instrument) => {
+  const by = (make: (...values: Array<string | undefined>) => Instrument) => {
     const seen = new Map<string, Instrument>()
-    return (...values: Array<string>) => {
+    return (...values: Array<string | undefined>) => {
       const key = values.join("\u0000")
       let found = seen.get(key)
       if (found === undefined) seen.set(key, (found = make(...values)))
@@ -79,9 +79,10 @@ export const make = (queue: string): ConsumerMetrics => {
         label("effect_sqs.outcome", outcome!)
       ])
     ),
-    operationDuration: by((operation) =>
+    operationDuration: by((operation, errorType) =>
       instrument(Metric.histogram(MetricName.operationDuration, seconds, "duration of calls to SQS, s"), [
-        label(Attribute.operationName, operation!)
+        label(Attribute.operationName, operation!),
+        ...(errorType === undefined ? [] : [label(Attribute.errorType, errorType)])
       ])
     ),
     running: instrument(Metric.gauge(MetricName.running, { description: "handlers that run" })),

@@ -71,8 +71,11 @@ export interface PollerOptions {
 const HUNG_MARGIN_MS = 10_000
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 20_000
-/** Tries of what trying again hardly helps (queue missing, access denied), once polling had worked. */
-const FATAL_TRIES = 5
+/**
+ * So long what trying again hardly helps (queue missing, access denied) is borne, once polling had worked: a queue that is
+ * made anew, or a policy that is being changed, is there again by then.
+ */
+const FATAL_AFTER_MS = 90_000
 
 /**
  * The open receives of one consumer. What they bring is taken by the stream in the order of arrival; nothing that SQS
@@ -85,7 +88,10 @@ export class Poller {
   private open = 0
   private stopped = false
   private worked = false
+  /** failed tries in a row of the last receive that is open */
   private failures = 0
+  /** since when each try was answered with what trying again hardly helps */
+  private refusedSince: number | undefined
   private fatal: PollError | undefined
   private readonly pauses = new Set<() => void>()
   private emit: ((receipt: Receipt) => void) | undefined
@@ -112,7 +118,7 @@ export class Poller {
     if (this.open === 0) this.close()
   })
 
-  /** Gives the open receives up. */
+  /** After `stop`: gives the open receives up. */
   readonly abort: Effect.Effect<void> = Effect.sync(() => {
     for (const lane of this.lanes) interrupt(lane)
   })
@@ -133,61 +139,74 @@ export class Poller {
     this.end = undefined
   }
 
-  /** One receive after the other. It ends when it is told to, or is not needed beside the others. */
+  /**
+   * One receive after the other. It ends when it is told to, or is not needed beside the others. Only the receive itself
+   * can be interrupted, so that whatever its answer, and even when it is given up, its places are accounted for.
+   */
   private readonly lane: Effect.Effect<void> = Effect.gen(this, function* () {
+    const { clock, observer } = this.options
     while (!this.stopped) {
       const asked = yield* this.places
       if (asked === 0) return
-      const callStart = this.options.clock.now()
-      // whatever the answer, and even when the receive is given up, its places are accounted for
-      const next = yield* Effect.uninterruptibleMask((restore) =>
-        Effect.map(Effect.exit(restore(this.receive(asked))), (exit) => this.answered(asked, callStart, exit))
-      )
+      const callStart = clock.now()
+      const exit = yield* Effect.exit(Effect.interruptible(this.receive(asked)))
+      const next = this.answered(asked, callStart, exit)
       if (next === "end") return
       if (next !== "go on") {
-        const pause = next.upToMs * (0.5 + (yield* Random.next) / 2)
-        this.options.observer.pollFailed(next.error, pause)
-        yield* this.pause(pause)
+        const pauseMs = next.upToMs * (0.5 + (yield* Random.next) / 2)
+        observer.pollPaused(next.error, pauseMs)
+        yield* this.pause(pauseMs)
       }
     }
-  })
+  }).pipe(Effect.uninterruptible)
 
   private answered(
     asked: number,
     callStart: number,
     exit: Exit.Exit<ReadonlyArray<ReceivedMessage>, SqsError>
   ): "go on" | "end" | { readonly upToMs: number; readonly error: SqsError } {
-    const { clock, observer, slots } = this.options
-    const arrival = clock.now()
-    if (Exit.isSuccess(exit)) {
-      const messages = exit.value
-      observer.polled(messages.length, arrival - callStart)
-      if (this.failures > 0) observer.pollRecovered()
-      this.worked = true
-      this.failures = 0
-      if (messages.length > 0) this.emit!({ messages, callStart, arrival })
-      slots.giveBack(asked - messages.length)
-      if (messages.length === asked && slots.wantsMore && this.open < this.options.parallel) this.openLane()
-      return messages.length === 0 && this.open > 1 ? "end" : "go on"
-    }
+    const { slots } = this.options
+    if (Exit.isSuccess(exit)) return this.brought(asked, callStart, exit.value)
     slots.giveBack(asked)
-    if (Exit.isInterrupted(exit)) return "end"
-    const error = this.errorOf(exit.cause)
+    // given up by a stop
+    if (this.stopped && Exit.isInterrupted(exit)) return "end"
+    return this.failed(this.errorOf(exit.cause))
+  }
+
+  private brought(asked: number, callStart: number, messages: ReadonlyArray<ReceivedMessage>): "go on" | "end" {
+    const { clock, observer, parallel, slots } = this.options
+    const arrival = clock.now()
+    observer.polled(messages.length)
+    if (this.failures > 0) observer.pollRecovered()
+    this.worked = true
+    this.failures = 0
+    this.refusedSince = undefined
+    if (messages.length > 0) this.emit!({ messages, callStart, arrival })
+    slots.giveBack(asked - messages.length)
+    if (messages.length === asked && slots.wantsMore && this.open < parallel) this.openLane()
+    return messages.length === 0 && this.open > 1 ? "end" : "go on"
+  }
+
+  private failed(error: SqsError): "end" | { readonly upToMs: number; readonly error: SqsError } {
+    const { clock, observer, queue, slots } = this.options
+    observer.pollFailed(error)
+    // while SQS refuses, one receive is enough to find out when it stops
+    if (this.open > 1) return "end"
     this.failures++
-    if (!error.retryable && (!this.worked || this.failures >= FATAL_TRIES)) {
-      this.fatal = new PollError({ queue: this.options.queue, tries: this.failures, cause: error })
+    const now = clock.now()
+    this.refusedSince = error.retryable ? undefined : (this.refusedSince ?? now)
+    if (this.refusedSince !== undefined && (!this.worked || now - this.refusedSince >= FATAL_AFTER_MS)) {
+      this.fatal = new PollError({ queue, tries: this.failures, cause: error })
       this.stopped = true
       slots.stop()
       return "end"
     }
-    // while SQS refuses, one receive is enough to find out when it stops
-    if (this.open > 1) return "end"
     return { upToMs: Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.failures - 1)), error }
   }
 
+  /** a stop answers it with 0 */
   private readonly places: Effect.Effect<number> = Effect.async<number>((resume) => {
-    const cancel = this.options.slots.reserve((n) => resume(Effect.succeed(n)))
-    return Effect.sync(cancel)
+    this.options.slots.reserve((n) => resume(Effect.succeed(n)))
   })
 
   private receive(maxMessages: number): Effect.Effect<ReadonlyArray<ReceivedMessage>, SqsError> {
@@ -225,7 +244,6 @@ export class Poller {
       }
       const cancel = this.options.forker.after(ms, wake)
       this.pauses.add(wake)
-      return Effect.sync(wake)
     })
   }
 }

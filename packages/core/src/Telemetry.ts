@@ -38,6 +38,14 @@ export const Attribute = {
 export const SYSTEM = "aws_sqs"
 
 /**
+ * What `error.type` says of an error without a name.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const OTHER_ERROR = "_OTHER"
+
+/**
  * Names of the metrics.
  *
  * @since 0.1.0

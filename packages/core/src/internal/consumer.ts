@@ -12,7 +12,7 @@ import type { Policy } from "../Policy.js"
 import { Poller, type PollError } from "../Poller.js"
 import * as Redelivery from "../Redelivery.js"
 import { Sqs, type VisibilityEntry } from "../Sqs.js"
-import type { DecodeError, SqsQueue } from "../SqsQueue.js"
+import { type DecodeError, nameOf, type SqsQueue } from "../SqsQueue.js"
 import type { StartError } from "../StartError.js"
 import * as DeadLetter from "./deadLetter.js"
 import type { LiveDelivery } from "./delivery.js"
@@ -59,8 +59,7 @@ export interface Opened<A> {
   readonly poller: Poller
   /** for handlers that name no policy of their own */
   readonly redelivery: Redelivery.Redelivery<string>
-  readonly spans: Tracing.Spans
-  readonly runtime: Runtime.Runtime<any>
+  readonly traced: Tracing.Traced
   /** how polling ended: by a stop, or for good */
   readonly polled: Effect.Effect<void, PollError>
 }
@@ -90,10 +89,11 @@ export const open = <A, RP, R>(
     const leaseClock = Time.make(clock)
     const forker = Fork.make(runtime)
     const log = (effect: Effect.Effect<void>) => void forker.fork(effect)
-    const metrics = options.metrics ? ConsumerMetrics.make(queue.name) : undefined
+    const metrics = options.metrics ? ConsumerMetrics.make(nameOf(queue.name)) : undefined
     const observer = new Observer(queue.name, leaseClock, metrics, log)
     const spans = options.spans ?? ((yield* Tracing.hasTracer) ? "link" : "off")
-    const sqs = Tracing.observed(port, queue.name, spans, metrics, clock)
+    const sqs = Tracing.observed(port, nameOf(queue.name), spans, metrics, clock)
+    const traced = Tracing.traced(nameOf(queue.name), spans)
 
     const slots = new Slots(
       {
@@ -154,6 +154,7 @@ export const open = <A, RP, R>(
       admit: (delivery) => admit(delivery),
       host: {
         queue: queue.name,
+        traced,
         maxReceiveCount: started.maxReceiveCount,
         settings,
         clock: leaseClock,
@@ -190,7 +191,7 @@ export const open = <A, RP, R>(
 
     let fiber: ReturnType<typeof taking> | undefined
     const polled = Effect.suspend(() => Effect.flatten(Fiber.await(fiber!)))
-    const opened: Opened<A> = { observer, dispatcher, slots, poller, redelivery, spans, runtime, polled }
+    const opened: Opened<A> = { observer, dispatcher, slots, poller, redelivery, traced, polled }
     const admit = o.admit(opened)
     if (o.onEvent !== undefined) yield* listen(observer, o.onEvent)
 

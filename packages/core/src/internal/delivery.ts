@@ -296,8 +296,9 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
       const policy = options?.policy
       const run: Run<LiveDelivery<A>> = {
         handler: () => {
-          const once = handler(this.body, this)
-          return Effect.provide(policy === undefined ? once : Policy.apply(policy)(once), runtime)
+          const once = Effect.suspend(() => handler(this.body, this))
+          const bounded = policy === undefined ? once : Policy.apply(policy)(once)
+          return Effect.provide(this.host.traced(bounded, this.message), runtime)
         },
         redelivery: options?.redelivery === undefined ? this.host.redelivery : provided(options.redelivery, runtime),
         onLeaseLost: options?.onLeaseLost ?? "interrupt"

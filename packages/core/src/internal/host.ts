@@ -8,6 +8,7 @@ import type { Observer } from "./observer.js"
 import type { Batcher } from "./settler.js"
 import type { Slots } from "./slots.js"
 import type { LeaseClock } from "./time.js"
+import type { Traced } from "./tracing.js"
 
 /** What a lease needs of the consumer. */
 export interface LeaseHost {
@@ -21,6 +22,7 @@ export interface LeaseHost {
 /** What a delivery needs of it. */
 export interface DeliveryHost extends LeaseHost {
   readonly queue: string
+  readonly traced: Traced
   readonly maxReceiveCount: number | undefined
   readonly slots: Slots
   /** receipt handles */

@@ -136,13 +136,17 @@ export class Observer {
     if (this.listening) this.publish(ConsumerEvent.DuplicateDeleted(this.about(subject)))
   }
 
-  polled(messages: number, tookMs: number): void {
+  polled(messages: number): void {
     if (messages === 0) this.metrics?.pollEmpty.add(1)
-    this.metrics?.operationDuration("receive").add(tookMs / 1000)
   }
 
-  pollFailed(error: SqsError, retryInMs: number): void {
+  /** each failed receive */
+  pollFailed(error: SqsError): void {
     this.metrics?.pollErrors(error._tag).add(1)
+  }
+
+  /** no receive is open any more, and the next one waits */
+  pollPaused(error: SqsError, retryInMs: number): void {
     this.warn(`${error.message} Next try in ${Duration.format(Math.round(retryInMs))}.`)
     if (this.listening) this.publish(ConsumerEvent.PollFailed({ ...this.here, error, retryInMs }))
   }

@@ -1,12 +1,16 @@
+import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as DefaultServices from "effect/DefaultServices"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { hasProperty } from "effect/Predicate"
 import * as Tracer from "effect/Tracer"
 import type { ConsumerMetrics } from "../ConsumerMetrics.js"
-import type { MessageAttributes, ReceivedMessage, Sqs } from "../Sqs.js"
+import type { ReceivedMessage, Sqs } from "../Sqs.js"
 import type { SqsError } from "../SqsError.js"
-import { Attribute, SYSTEM } from "../Telemetry.js"
+import { Attribute, OTHER_ERROR, SYSTEM } from "../Telemetry.js"
+import * as Traceparent from "./traceparent.js"
 
 /** How the producer's context becomes part of a run's span. */
 export type Spans = "off" | "link" | "parent"
@@ -18,7 +22,16 @@ const attributesOf = (queue: string, operation: string, type: string) => ({
   [Attribute.operationType]: type
 })
 
-/** The port with a span and a duration for each call of a settlement or a send. Receives are told by the poller. */
+const errorType = (cause: Cause.Cause<unknown>): string => {
+  const error = Cause.squash(cause)
+  return hasProperty(error, "_tag") ? String(error._tag) : error instanceof Error ? error.name : OTHER_ERROR
+}
+
+/** Inside of a span. */
+const withErrorType = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.tapErrorCause(effect, (cause) => Effect.annotateCurrentSpan(Attribute.errorType, errorType(cause)))
+
+/** The port with a span and a duration for each receive, settlement and send. */
 export const observed = (
   sqs: Sqs["Type"],
   queue: string,
@@ -28,19 +41,23 @@ export const observed = (
 ): Sqs["Type"] => {
   if (spans === "off" && metrics === undefined) return sqs
   const observe = <A>(operation: string, type: string, call: Effect.Effect<A, SqsError>, count?: number) => {
-    const duration = metrics?.operationDuration(operation)
     const timed =
-      duration === undefined
+      metrics === undefined
         ? call
         : Effect.suspend(() => {
             const from = clock.unsafeCurrentTimeMillis()
-            return Effect.onExit(call, () =>
-              Effect.sync(() => duration.add((clock.unsafeCurrentTimeMillis() - from) / 1000))
+            return Effect.onExit(call, (exit) =>
+              Effect.sync(() => {
+                const error = Exit.isSuccess(exit) ? undefined : errorType(exit.cause)
+                metrics.operationDuration(operation, error).add((clock.unsafeCurrentTimeMillis() - from) / 1000)
+              })
             )
           })
     if (spans === "off") return timed
-    return Effect.withSpan(timed, `${operation} ${queue}`, {
+    // a call serves many deliveries: it belongs to none of their traces, nor to that of who started the consumer
+    return Effect.withSpan(withErrorType(timed), `${operation} ${queue}`, {
       kind: "client",
+      root: true,
       captureStackTrace: false,
       attributes: {
         ...attributesOf(queue, operation, type),
@@ -58,41 +75,35 @@ export const observed = (
   }
 }
 
-/** The producer's span, as it travelled in the message. */
-export const producerSpan = (attributes: MessageAttributes): Tracer.ExternalSpan | undefined => {
-  const header = attributes["traceparent"]?.stringValue
-  const match = header === undefined ? null : /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/i.exec(header)
-  if (match === null) return undefined
-  return Tracer.externalSpan({
-    traceId: match[1]!,
-    spanId: match[2]!,
-    sampled: (Number.parseInt(match[3]!, 16) & 1) === 1
-  })
-}
+/** A run with its span, the producer's span as its link or its parent. */
+export type Traced = <A, E, R>(run: Effect.Effect<A, E, R>, message: ReceivedMessage) => Effect.Effect<A, E, R>
 
-/** A run with its span. */
-export const processed = <A, E, R>(
-  run: Effect.Effect<A, E, R>,
-  queue: string,
-  message: ReceivedMessage,
-  spans: Exclude<Spans, "off">
-): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> => {
-  const producer = producerSpan(message.attributes)
-  return Effect.withSpan(run, `process ${queue}`, {
-    kind: "consumer",
-    captureStackTrace: false,
-    ...(producer === undefined
-      ? { root: true }
-      : spans === "parent"
-        ? { parent: producer }
-        : { root: true, links: [{ _tag: "SpanLink", span: producer, attributes: {} } as const] }),
-    attributes: {
-      ...attributesOf(queue, "process", "process"),
-      [Attribute.messageId]: message.messageId,
-      [Attribute.receiveCount]: message.receiveCount,
-      ...(message.groupId === undefined ? {} : { [Attribute.groupId]: message.groupId })
-    }
-  })
+const untraced: Traced = (run) => run
+
+export const traced = (queue: string, spans: Spans): Traced => {
+  if (spans === "off") return untraced
+  const fixed = attributesOf(queue, "process", "process")
+  return (run, message) => {
+    const header = message.attributes[Traceparent.TRACEPARENT]?.stringValue
+    const producer = header === undefined ? undefined : Traceparent.decode(header)
+    const context: Tracer.SpanOptions =
+      producer === undefined
+        ? { root: true }
+        : spans === "parent"
+          ? { parent: producer }
+          : { root: true, links: [{ _tag: "SpanLink", span: producer, attributes: {} }] }
+    return Effect.withSpan(withErrorType(run), `process ${queue}`, {
+      kind: "consumer",
+      captureStackTrace: false,
+      ...context,
+      attributes: {
+        ...fixed,
+        [Attribute.messageId]: message.messageId,
+        [Attribute.receiveCount]: message.receiveCount,
+        ...(message.groupId === undefined ? {} : { [Attribute.groupId]: message.groupId })
+      }
+    }) as typeof run
+  }
 }
 
 /** Without a tracer of the user's own nobody would see the spans. */
