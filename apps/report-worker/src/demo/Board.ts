@@ -98,7 +98,7 @@ export const eventLine = (
           : `given back: comes again in ${entry.timeoutSeconds} s`
       )
     case "RunEnded":
-      return entry.outcome === "success" ? undefined : says(`${entry.outcome}: ${entry.reason ?? ""}`)
+      return entry.outcome === "success" ? undefined : says(entry.outcome + (entry.reason === undefined ? "" : `: ${entry.reason}`))
     case "Deleted":
       return says(run?.outcome === "success" ? "done" : "moved to the dead-letter queue")
     default:
