@@ -34,10 +34,10 @@ describe("sendAll", () => {
       const stub = portOf()
       const producer = yield* producerOf(stub, Jobs)
       const third = "x".repeat(349_000)
-      const results = yield* producer.sendAll(["a", "b", "c", "d"].map((id) => ({ id: id + third })))
+      const results = yield* producer.sendAll(["a", "b", "c", "d", "e", "f", "g"].map((id) => ({ id: id + third })))
       assert.deepStrictEqual(
         stub.calls.map((call) => call.entries.length),
-        [3, 1]
+        [3, 3, 1]
       )
       assert.isTrue(results.every((result) => result._tag === "Done"))
     })
@@ -102,12 +102,17 @@ describe("sendAll", () => {
     })
   )
 
-  it.effect("sends a whole call again that failed for a reason that can pass", () =>
+  it.effect("sends a whole call again that failed for a reason that can pass, and goes on", () =>
     Effect.gen(function* () {
       const stub = portOf((call, entries) => (call < 3 ? error("RequestThrottled") : entries.map(sent)))
-      const producer = yield* producerOf(stub, Jobs)
-      assert.deepStrictEqual(tagsOf(yield* whole(producer.sendAll(jobs(2)))), ["m-0", "m-1"])
-      assert.deepStrictEqual(stub.idsOf(), ["0 1", "0 1", "0 1"])
+      const producer = yield* producerOf(stub, Fifo)
+      const results = yield* whole(producer.sendAll(jobs(12)))
+      assert.deepStrictEqual(
+        tagsOf(results),
+        jobs(12).map(({ id }) => `m-${id}`)
+      )
+      const first = "0 1 2 3 4 5 6 7 8 9"
+      assert.deepStrictEqual(stub.idsOf(), [first, first, first, "10 11"])
     })
   )
 

@@ -1,4 +1,4 @@
-import { type Producer, type SqsError, SqsQueue } from "@effect-sqs/core"
+import { type Producer, type Sqs, type SqsError, SqsQueue } from "@effect-sqs/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Metric, Schema, Tracer } from "effect"
 import * as Traceparent from "../src/internal/traceparent.js"
@@ -241,7 +241,17 @@ describe("what can be watched", () => {
         },
         context: native.context.bind(native)
       })
-      const producer = yield* producerOf(portOf(), SqsQueue.make("http://localhost/0/jobs", { schema: Job }))
+      const inside: Array<string> = []
+      const stub = portOf()
+      const port: Sqs.Sqs["Type"] = {
+        ...stub.port,
+        sendBatch: (url, entries) =>
+          Effect.flatMap(Effect.orDie(Effect.currentSpan), (span) => {
+            inside.push(span.name)
+            return stub.port.sendBatch(url, entries)
+          })
+      }
+      const producer = yield* producerOf({ port }, SqsQueue.make("http://localhost/0/jobs", { schema: Job }))
       yield* producer.sendAll(jobs(12)).pipe(Effect.withSpan("outer"), Effect.withTracer(tracer))
       const span = spans.find((s) => s.name === "send jobs")
       assert.strictEqual(span?.kind, "producer")
@@ -252,6 +262,7 @@ describe("what can be watched", () => {
         "messaging.operation.type": "send"
       })
       assert.strictEqual(spans.length, 2)
+      assert.deepStrictEqual(inside, ["send jobs", "send jobs"])
     })
   )
 

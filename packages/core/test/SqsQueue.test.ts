@@ -176,6 +176,28 @@ describe("decode", () => {
     })
   )
 
+  it.effect(
+    "begins an asynchronous schema once to learn that it is one, and takes its defects for bodies that do not fit",
+    () =>
+      Effect.gen(function* () {
+        let begun = 0
+        const Dying = SqsQueue.make("d", {
+          schema: Schema.transformOrFail(Schema.String, Schema.String, {
+            strict: true,
+            decode: () => {
+              begun++
+              return Effect.zipRight(Effect.yieldNow(), Effect.die(new RangeError("secret")))
+            },
+            encode: ParseResult.succeed
+          })
+        })
+        assert.isUndefined(Dying.decodeNow(`"x"`))
+        assert.isUndefined(Dying.decodeNow(`"x"`))
+        assert.strictEqual(begun, 1)
+        assert.strictEqual((yield* Effect.flip(Dying.decode(`"x"`))).reason, "the schema threw RangeError")
+      })
+  )
+
   it.effect("gives a service to a schema that needs one", () =>
     Effect.gen(function* () {
       class Prefix extends Context.Tag("Prefix")<Prefix, string>() {}
