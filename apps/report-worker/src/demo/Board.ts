@@ -7,7 +7,7 @@
 import type * as Journal from "@effect-sqs/testing/Journal"
 import * as JournalQuery from "@effect-sqs/testing/JournalQuery"
 import type { Progress } from "../render/RenderProtocol.js"
-import type { Told } from "./Facts.js"
+import { beatsOf, deliveriesOf, type Told } from "./Facts.js"
 import { nameOf, type Scene, scenes } from "./Story.js"
 
 const kindWidth = 10
@@ -24,7 +24,8 @@ const times = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`
  * @category formatting
  */
 export const standing = (life: JournalQuery.MessageLife | undefined, now: number): string => {
-  const delivery = life?.deliveries.at(-1)
+  const delivery = deliveriesOf(life).at(-1)
+  if (life !== undefined && life.deadLettered.length > 0) return "in the dead-letter queue"
   if (delivery === undefined) return "in the queue"
   const run = delivery.runs.at(-1)
   if (life?.end?._tag === "Deleted") return run?.outcome === "success" ? "done" : "in the dead-letter queue"
@@ -57,14 +58,15 @@ export const board = (
     const life = view.messages.get(id)
     const state = standing(life, now)
     const pages = scene.job === undefined ? undefined : progress.get(scene.job.jobId)
-    const beats = JournalQuery.beatsOf(view, id).filter((beat) => beat.tookEffect).length
+    const deliveries = deliveriesOf(life)
+    const beats = beatsOf(deliveries)
     return [
       " ",
       scene.kind.padEnd(kindWidth),
       nameOf(scene).padEnd(nameWidth),
       bar(pages, state === "done"),
       (pages === undefined ? "" : `${pages.pages}/${pages.of}`).padStart(8),
-      times(JournalQuery.deliveriesOf(view, id).length, "receive").padStart(11),
+      times(deliveries.length, "receive").padStart(11),
       (beats === 0 ? "" : times(beats, "beat")).padStart(8),
       `  ${state}`
     ].join(" ")
@@ -98,7 +100,9 @@ export const eventLine = (
           : `given back: comes again in ${entry.timeoutSeconds} s`
       )
     case "RunEnded":
-      return entry.outcome === "success" ? undefined : says(entry.outcome + (entry.reason === undefined ? "" : `: ${entry.reason}`))
+      return entry.outcome === "success"
+        ? undefined
+        : says(entry.outcome + (entry.reason === undefined ? "" : `: ${entry.reason}`))
     case "Deleted":
       return says(run?.outcome === "success" ? "done" : "moved to the dead-letter queue")
     default:
@@ -108,7 +112,7 @@ export const eventLine = (
 
 /** How the deliveries of a job were settled, one word each. */
 const settlements = (told: Told): string => {
-  const words = (told.life?.deliveries ?? []).map((delivery) => {
+  const words = deliveriesOf(told.life).map((delivery) => {
     const settled = JournalQuery.settlementOf(delivery)
     return settled === undefined
       ? "none"

@@ -44,6 +44,24 @@ export interface Told {
   readonly longestRunMs: number
 }
 
+/**
+ * The deliveries from the queue that the message was sent to: whoever reads the dead letters receives too.
+ *
+ * @since 0.1.0
+ * @category queries
+ */
+export const deliveriesOf = (life: JournalQuery.MessageLife | undefined): ReadonlyArray<JournalQuery.Delivery> =>
+  life === undefined ? [] : life.deliveries.filter((delivery) => delivery.queue === life.sent?.queue)
+
+/**
+ * How many heartbeats the server carried out.
+ *
+ * @since 0.1.0
+ * @category queries
+ */
+export const beatsOf = (deliveries: ReadonlyArray<JournalQuery.Delivery>): number =>
+  deliveries.flatMap((delivery) => delivery.asks).filter((ask) => ask.kind === "beat" && ask.tookEffect).length
+
 /** The names of the attributes that a dead-letter copy carries. */
 const reasonAttribute = "effect_sqs.reason"
 const originalAttribute = "effect_sqs.message_id"
@@ -66,8 +84,9 @@ export const gather = (
   scenes.map((scene, i) => {
     const id = messageIds[i] ?? ""
     const life = view.messages.get(id)
+    const deliveries = deliveriesOf(life)
     const copy = deadLetters.find((m) => m.messageId === id || attribute(m, originalAttribute) === id)
-    const runs = JournalQuery.runsOf(view, id)
+    const runs = deliveries.flatMap((delivery) => delivery.runs)
     return {
       scene,
       life,
@@ -76,8 +95,8 @@ export const gather = (
       fact: {
         jobId: scene.job?.jobId ?? null,
         kind: scene.kind,
-        receives: JournalQuery.deliveriesOf(view, id).length,
-        heartbeats: JournalQuery.beatsOf(view, id).filter((beat) => beat.tookEffect).length,
+        receives: deliveries.length,
+        heartbeats: beatsOf(deliveries),
         runs: runs.length,
         outcome: copy !== undefined ? "dead-lettered" : life?.end?._tag === "Deleted" ? "completed" : "open",
         artifact: artifactOf(scene)
