@@ -37,6 +37,9 @@ export interface Heart {
 
 const FIRST_RETRY_MS = 200
 
+/** A sleep of less than the clock's grain would end at once, and the loop would spin. */
+const wholeMs = Math.ceil
+
 /**
  * SQS says that the delivery is not ours: trying again cannot help.
  *
@@ -76,12 +79,12 @@ export const make = (heart: Heart): Effect.Effect<void> =>
       if (now >= end) return heart.lost(reasonAt(heart, now), lastError)
       const next = Math.min(Math.max(Lease.beatDueAt(lease, settings), retryAt), end)
       if (now < next) {
-        yield* Effect.sleep(next - now)
+        yield* Effect.sleep(wholeMs(next - now))
         continue
       }
       const seconds = Lease.beatSeconds(lease, settings, now)
       if (seconds === 0) {
-        yield* Effect.sleep(end - now)
+        yield* Effect.sleep(wholeMs(end - now))
         continue
       }
       // An answer that comes after the end is of no use; the beat itself goes on, and whoever settles waits for it.
