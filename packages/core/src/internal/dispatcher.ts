@@ -48,7 +48,10 @@ export class Dispatcher<A> {
     this.host = {
       ...options.host,
       redelivery: options.redelivery,
-      run: (delivery, run) => this.run(delivery, run),
+      run: (delivery, run) => {
+        this.run(delivery, run)
+        this.pump()
+      },
       settled: (delivery, settled) => this.settled(delivery, settled),
       placeFree: () => this.placeFree(),
       whenReleasable: (f) => {
