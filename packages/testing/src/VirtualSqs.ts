@@ -52,7 +52,9 @@ export class VirtualSqsError extends Schema.TaggedError<VirtualSqsError>()("Virt
   code: Schema.String,
   detail: Schema.String,
   status: Schema.Number,
-  senderFault: Schema.Boolean
+  senderFault: Schema.Boolean,
+  /** SQS models this error: the AWS SDK throws it by its shape, the others by their code */
+  modelled: Schema.Boolean
 }) {
   override get message() {
     return `${this.operation}: ${this.code} (${this.status}): ${this.detail}`
@@ -135,8 +137,8 @@ export class VirtualSqs extends Context.Tag("@effect-sqs/testing/VirtualSqs")<
     readonly counters: (queue: string) => Effect.Effect<QueueCounters, VirtualSqsError>
     /** names of the queues, in the order of creation */
     readonly queues: Effect.Effect<ReadonlyArray<string>>
-    /** receives that are waiting for messages now */
-    readonly openPolls: Effect.Effect<number>
+    /** receives on a queue that are waiting for messages now */
+    readonly openPolls: (queue: string) => Effect.Effect<number, VirtualSqsError>
     readonly journal: Journal.Journal
     /** a call as a client makes it: an operation by its name, with the JSON that would travel */
     readonly api: (
@@ -153,7 +155,8 @@ const toError = (operation: string, e: ApiError) =>
     code: e.code,
     detail: e.message,
     status: e.status,
-    senderFault: e.senderFault
+    senderFault: e.senderFault,
+    modelled: e.modelled
   })
 
 const makeRoom = (options: VirtualSqsOptions): Effect.Effect<Room, never, Scope.Scope> =>
@@ -235,7 +238,7 @@ const makeService = (room: Room): VirtualSqs["Type"] => {
       directly("messages", (context) => [...queueOf(context, queue).messages.values()].map(messageState)),
     counters: (queue) => directly("counters", (context) => queueOf(context, queue).counts),
     queues: Effect.sync(() => [...account.all()].map(({ name }) => name)),
-    openPolls: Effect.sync(() => room.polls.open),
+    openPolls: (queue) => directly("openPolls", (context) => room.polls.open(queueOf(context, queue))),
     journal: account.journal,
     api: (operation, input) =>
       Effect.mapBoth(run(room, operation, input, room.options.baseUrl), {

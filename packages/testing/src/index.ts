@@ -58,3 +58,8 @@ export * as SqsServer from "./SqsServer.js"
  * @since 0.1.0
  */
 export * as Invariants from "./Invariants.js"
+
+/**
+ * @since 0.1.0
+ */
+export * as Conformance from "./Conformance.js"

@@ -16,7 +16,7 @@ import { MoveTasks } from "./moveTasks.js"
 import { VirtualQueue } from "./queue.js"
 import { applyAttributes, differingAttribute, type QueueKind, type QueueSettings } from "./queueAttributes.js"
 import { allowsSource } from "./redrivePolicy.js"
-import type { Readings, World } from "./world.js"
+import type { Readings, WorldOf } from "./world.js"
 
 export interface AccountOptions {
   readonly accountId: string
@@ -32,7 +32,7 @@ const recentlyDeletedMs = 60_000
 const firstSequenceNumber = 18_870_000_000_000_000_000n
 const sequenceStep = 256n
 
-export class Account implements World {
+export class Account implements WorldOf<VirtualQueue> {
   readonly journal: Journal
   readonly inFlightLimit: number
   readonly moveTasks: MoveTasks

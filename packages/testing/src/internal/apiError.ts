@@ -18,6 +18,10 @@ export class ApiError {
   get type(): string {
     return `${this.namespace}#${this.shape}`
   }
+  /** SQS models it: the SDK throws it by its shape, the others by their code */
+  get modelled(): boolean {
+    return this.namespace === modelled
+  }
 }
 
 const modelled = "com.amazonaws.sqs"

@@ -1,5 +1,6 @@
 /** A message as one sees it from behind. */
-import { Delayed, type StoredMessage, Visible, type WireAttributes } from "./message.js"
+import { Delayed, type StoredMessage, Visible } from "./message.js"
+import type { WireAttributes } from "./wireAttributes.js"
 
 /** A message in its queue, with what no receive would tell. Times are epoch milliseconds. */
 export interface MessageState {

@@ -1,6 +1,6 @@
 /** The MD5s that SQS puts beside bodies and attributes, and the SHA-256 of content-based deduplication. */
 import { createHash } from "node:crypto"
-import type { WireAttributes } from "./message.js"
+import type { WireAttributes } from "./wireAttributes.js"
 
 export const md5OfBody = (body: string): string => createHash("md5").update(body, "utf8").digest("hex")
 

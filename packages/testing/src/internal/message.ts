@@ -1,15 +1,6 @@
 /** A message as the virtual SQS stores it, and as it travels. */
 import { md5OfAttributes } from "./md5.js"
-
-/** An attribute as it travels in JSON: binary values are base64. */
-export interface WireAttribute {
-  readonly DataType: string
-  readonly StringValue?: string | undefined
-  readonly BinaryValue?: string | undefined
-}
-export interface WireAttributes {
-  readonly [name: string]: WireAttribute
-}
+import type { WireAttributes } from "./wireAttributes.js"
 
 export const Visible = 0
 export const Delayed = 1

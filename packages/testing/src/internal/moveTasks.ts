@@ -3,7 +3,7 @@ import { apiError, invalidParameter, invalidValue } from "./apiError.js"
 import { isObject } from "./input.js"
 import type { StoredMessage } from "./message.js"
 import type { VirtualQueue } from "./queue.js"
-import type { World } from "./world.js"
+import type { WorldOf } from "./world.js"
 
 type Status = "RUNNING" | "COMPLETED" | "CANCELLING" | "CANCELLED" | "FAILED"
 
@@ -48,7 +48,7 @@ export class MoveTasks {
   private readonly active = new Set<MoveTask>()
 
   constructor(
-    private readonly world: World,
+    private readonly world: WorldOf<VirtualQueue>,
     private readonly queues: () => Iterable<VirtualQueue>,
     private readonly nextId: () => string
   ) {}

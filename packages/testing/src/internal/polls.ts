@@ -41,8 +41,8 @@ export class Polls {
     private readonly setTimer: SetTimer
   ) {}
 
-  get open(): number {
-    return this.deadlines.size
+  open(queue: VirtualQueue): number {
+    return this.lines.get(queue)?.waiters.size ?? 0
   }
 
   wait(poll: Poll, wake: () => void): Waiter {

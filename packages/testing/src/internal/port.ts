@@ -5,13 +5,14 @@ import * as Effect from "effect/Effect"
 import type { ApiError } from "./apiError.js"
 import { run } from "./doors.js"
 import type { Json } from "./input.js"
-import type { WireAttributes, WireMessage } from "./message.js"
+import type { WireMessage } from "./message.js"
+import type { WireAttributes } from "./wireAttributes.js"
 import type { Answer, Room } from "./room.js"
 
 const longestWaitMs = 20_000
 
 /** The name under which the SDK throws: the shape where SQS models the error, else the query code. */
-const nameOf = (error: ApiError): string => (error.namespace === "com.amazonaws.sqs" ? error.shape : error.code)
+const nameOf = (error: ApiError): string => (error.modelled ? error.shape : error.code)
 
 const toSqsError = (operation: SqsOperation, queue: string, error: ApiError): SqsError =>
   error.status === 0

@@ -8,7 +8,7 @@ import type { QueueKind, QueueSettings } from "./queueAttributes.js"
 import * as Handle from "./receiptHandle.js"
 import { allowsSource } from "./redrivePolicy.js"
 import { fifoShelf, type Shelf, standardShelf } from "./shelf.js"
-import type { World } from "./world.js"
+import type { WorldOf } from "./world.js"
 
 /** A message and the handle of one receive of it. */
 export interface HandedOut {
@@ -49,7 +49,7 @@ export class VirtualQueue {
   private purgedAt: number | undefined
 
   constructor(
-    private readonly world: World,
+    private readonly world: WorldOf<VirtualQueue>,
     readonly name: string,
     readonly uid: number,
     readonly arn: string,

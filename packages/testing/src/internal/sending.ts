@@ -2,7 +2,7 @@
 import { apiError, type ApiError, invalidParameter, invalidValue, missingParameter } from "./apiError.js"
 import { asObject, type Json, optionalInteger, optionalList, optionalObject, optionalString } from "./input.js"
 import { md5OfAttributes, md5OfBody, sha256OfBody } from "./md5.js"
-import type { WireAttribute, WireAttributes } from "./message.js"
+import type { WireAttribute, WireAttributes } from "./wireAttributes.js"
 import type { VirtualQueue } from "./queue.js"
 import type { World } from "./world.js"
 

@@ -1,7 +1,6 @@
 /** What a queue needs to know of the account that it is in. */
 import type { Journal } from "../Journal.js"
 import type { VirtualSqsPolicy } from "../VirtualSqsPolicy.js"
-import type { VirtualQueue } from "./queue.js"
 
 export type Readings = { readonly [K in keyof VirtualSqsPolicy]: Exclude<VirtualSqsPolicy[K], "random"> }
 
@@ -18,7 +17,11 @@ export interface World {
   readonly nextSerial: () => number
   readonly nextMessageId: () => string
   readonly nextSequenceNumber: () => string
-  readonly queueByArn: (arn: string) => VirtualQueue | undefined
+}
+
+/** And of the other queues, which are `Q`s. */
+export interface WorldOf<Q> extends World {
+  readonly queueByArn: (arn: string) => Q | undefined
   /** messages of this queue may have become available to open polls */
-  readonly touched: (queue: VirtualQueue) => void
+  readonly touched: (queue: Q) => void
 }

@@ -62,7 +62,7 @@ export const settledOnce: Check = ({ deliveries, view }) => [
   ...view.entries.flatMap((entry): Array<Finding> => {
     if (entry._tag !== "CallStarted" || !/^(Delete|ChangeVis|ChangeMessageVis)/.test(entry.operation)) return []
     return (entry.input.entries ?? [])
-      .filter((e) => e.messageId === undefined)
+      .filter((e) => e.messageId === undefined && !view.handles.has(e.receiptHandle ?? ""))
       .map((e) => ({
         messageId: undefined,
         at: entry.at,
@@ -71,16 +71,22 @@ export const settledOnce: Check = ({ deliveries, view }) => [
   })
 ]
 
+/** Whether asking again can help; where no answer came it can. */
 const retryable = (ask: Ask): boolean =>
   ask.outcome === "lost" ||
   ask.outcome === "interrupted" ||
+  ask.status === 0 ||
   fromCode({
     operation: ask.kind === "delete" ? "DeleteMessageBatch" : "ChangeMessageVisibilityBatch",
     queue: "",
     code: ask.code ?? "",
     detail: ask.detail ?? "",
+    httpStatus: ask.status,
     senderFault: ask.senderFault
   }).retryable
+
+/** A refusal that tells that the delivery is not ours any more. */
+const tellsLoss = (ask: Ask): boolean => (ask.outcome === "refused" || ask.outcome === "failed") && !retryable(ask)
 
 export const retriedByClass: Check = (facts) =>
   facts.deliveries.flatMap((delivery) => {
@@ -128,15 +134,12 @@ export const nothingStranded: Check = ({ deliveries, expectations }) => {
 }
 
 /** SQS has told that the lease is lost. */
-const wasRefused = (delivery: Delivery): boolean =>
-  delivery.asks.some(
-    (ask) => ask.kind === "beat" && (ask.outcome === "refused" || ask.outcome === "failed") && !retryable(ask)
-  )
+const wasRefused = (delivery: Delivery): boolean => delivery.asks.some((ask) => ask.kind === "beat" && tellsLoss(ask))
 
 export const noBeatAfterLoss: Check = ({ deliveries }) =>
   deliveries.flatMap((delivery) => {
     const beats = delivery.asks.filter((ask) => ask.kind === "beat")
-    const lost = beats.findIndex((b) => (b.outcome === "refused" || b.outcome === "failed") && !retryable(b))
+    const lost = beats.findIndex(tellsLoss)
     if (lost < 0) return []
     return beats
       .slice(lost + 1)
