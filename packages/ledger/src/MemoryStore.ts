@@ -6,12 +6,12 @@
  *
  * @since 0.1.0
  */
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { epochMs } from "./internal/instant.js"
 import * as transitions from "./internal/transitions.js"
 import type { LedgerId, LedgerRecord } from "./LedgerRecord.js"
 import { LedgerStore, type Snapshot } from "./LedgerStore.js"
@@ -46,7 +46,7 @@ const make: Effect.Effect<LedgerStore["Type"]> = Effect.gen(function* () {
 
   /** alone, unless we are the transaction that the others wait for */
   const alone = <A>(f: (now: number) => A): Effect.Effect<A> => {
-    const run = Effect.map(Clock.currentTimeMillis, f)
+    const run = Effect.map(epochMs, f)
     return Effect.flatMap(inTransaction, (inside) => (inside ? run : writer.withPermits(1)(run)))
   }
 

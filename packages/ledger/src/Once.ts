@@ -16,6 +16,7 @@ import type { ClaimOutcome } from "./ClaimOutcome.js"
 import { LedgerMisuse, type LedgerStoreError, type LedgerValueInvalid } from "./LedgerError.js"
 import type { LedgerId } from "./LedgerRecord.js"
 import { Ledger } from "./LedgerService.js"
+import { apart } from "./internal/apart.js"
 import * as calls from "./internal/calls.js"
 import * as claiming from "./internal/claiming.js"
 import * as instant from "./internal/instant.js"
@@ -169,7 +170,15 @@ export const once = <A, I, RS, E, R>(
       const holder = { namespace, key, attempt: outcome.attempt, owner: request.owner }
       const claim = yield* running.make(ledger, holder, request.claimMs, asked)
       const everyMs = (ledger.settings.renewEveryMs / ledger.settings.claimMs) * request.claimMs
-      const exit = yield* supervise(claim, everyMs, restore, Effect.flatMap(claimOf(claim, options.result), job))
+      const exit = yield* apart(
+        Effect.provideService(Effect.flatMap(claimOf(claim, options.result), job), CurrentClaim, claim),
+        restore,
+        (runner) => [
+          running.renewals(claim, everyMs),
+          running.watch(claim),
+          Effect.catchAll(Deferred.await(claim.lost), () => Fiber.interrupt(runner))
+        ]
+      )
       const loss = yield* lossOf(claim)
 
       if (Exit.isSuccess(exit)) {
@@ -185,33 +194,6 @@ export const once = <A, I, RS, E, R>(
       return yield* afterFailure(options, claim, settle.causeOf(exit, loss), failAs(exit.cause, options.failure))
     })
   )
-
-/** the job and, beside it, its renewals; ends when all of them have ended */
-const supervise = <A, E, R>(
-  claim: running.RunningClaim,
-  everyMs: number,
-  restore: <A2, E2, R2>(self: Effect.Effect<A2, E2, R2>) => Effect.Effect<A2, E2, R2>,
-  job: Effect.Effect<A, E, R>
-): Effect.Effect<Exit.Exit<A, E>, never, Exclude<R, CurrentClaim>> =>
-  Effect.gen(function* () {
-    const runner = yield* Effect.fork(Effect.interruptible(Effect.provideService(job, CurrentClaim, claim)))
-    const beside = yield* Effect.forEach(
-      [
-        running.renewals(claim, everyMs),
-        running.watch(claim),
-        Effect.catchAll(Effect.interruptible(Deferred.await(claim.lost)), () => Fiber.interrupt(runner))
-      ],
-      (effect) => Effect.fork(effect)
-    )
-    yield* restore(Fiber.await(runner)).pipe(
-      Effect.onInterrupt(() => Fiber.interrupt(runner)),
-      Effect.exit
-    )
-    // not the exit of the await: a job may finish although it was interrupted
-    const exit = yield* Fiber.await(runner)
-    yield* Fiber.interruptAll(beside)
-    return exit
-  })
 
 const lossOf = (claim: running.RunningClaim): Effect.Effect<Option.Option<running.Loss>> =>
   Effect.flatMap(Deferred.poll(claim.lost), (polled) =>

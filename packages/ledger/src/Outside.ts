@@ -8,12 +8,14 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { type ClaimError, CurrentClaim } from "./Claim.js"
 import { LedgerCallTimeout, LedgerCancelled, LedgerClaimTooShort, LedgerMisuse, LedgerUnknown } from "./LedgerError.js"
 import { LedgerEvent } from "./LedgerEvent.js"
 import type { CallPolicy, LedgerRecord } from "./LedgerRecord.js"
+import { apart } from "./internal/apart.js"
 import { patiently } from "./internal/calls.js"
 import * as running from "./internal/runningClaim.js"
 import * as values from "./internal/values.js"
@@ -172,6 +174,9 @@ const subject = ({ holder }: running.RunningClaim) => ({
  * After a call whose outcome is unknown the job's other calls are refused, and the job fails as unknown, unless it succeeds
  * all the same: then it knows.
  *
+ * An interruption of the job cuts the call off. Wrapped in `Effect.uninterruptible` the call may finish, within its timeout,
+ * and its outcome is known: worth it for calls that are short.
+ *
  * Must not be called inside a database transaction, nor inside another outside call (defects).
  *
  * @since 0.1.0
@@ -236,17 +241,17 @@ const alone = <A, I, RS, E, R>(
       yield* ledger.emit(LedgerEvent.CallBegun({ ...subject(claim), ref }))
 
       let started = false
-      const timedOut = new LedgerCallTimeout({ ...id, ref, timeoutMs })
-      const exit = yield* Effect.suspend(() => {
+      let timedOut = false
+      const making = Effect.suspend(() => {
         started = true
         return Effect.provideService(call({ ref, attempt: holder.attempt }), Calling, true)
-      }).pipe(
-        // where the caller is uninterruptible the timeout must still be able to cut the call off
-        Effect.interruptible,
-        Effect.timeoutFail({ duration: policy.timeout, onTimeout: () => timedOut }),
-        restore,
-        Effect.exit
-      )
+      })
+      const exit = yield* apart(making, restore, (fiber) => [
+        Effect.sleep(policy.timeout).pipe(
+          Effect.zipRight(Effect.sync(() => void (timedOut = true))),
+          Effect.zipRight(Fiber.interrupt(fiber))
+        )
+      ])
       const ambiguous = policy.policy === "ambiguous"
       if (started) claim.loose = ambiguous ? { ref, is: "unknown" } : undefined
 
@@ -255,30 +260,27 @@ const alone = <A, I, RS, E, R>(
         yield* end(claim, ref, text)
         return exit.value
       }
-      if (!started || surely(policy, exit.cause, timedOut)) {
+      if (!started || surely(policy, exit.cause)) {
         claim.loose = { ref, is: "not made" }
         yield* end(claim, ref, undefined)
         return yield* Effect.failCause(exit.cause)
       }
-      if (!ambiguous) return yield* Effect.failCause(exit.cause)
+      const cutOff = timedOut && Cause.isInterruptedOnly(exit.cause)
+      const late = new LedgerCallTimeout({ ...id, ref, timeoutMs })
+      if (!ambiguous) return yield* cutOff ? late : Effect.failCause(exit.cause)
       yield* ledger.emit(LedgerEvent.CallEnded({ ...subject(claim), ref, outcome: "unknown" }))
-      return yield* Cause.isInterruptedOnly(exit.cause)
+      return yield* Cause.isInterruptedOnly(exit.cause) && !cutOff
         ? Effect.failCause(exit.cause)
-        : new LedgerUnknown({ ...id, ref, cause: Cause.squash(exit.cause) })
+        : new LedgerUnknown({ ...id, ref, cause: cutOff ? late : Cause.squash(exit.cause) })
     })
   )
 
 /** Only of one plain failure: beside an interruption or a defect something else may have gone on. */
-const surely = <E>(
-  policy: OutsidePolicy<any, any, any, E>,
-  cause: Cause.Cause<E | LedgerCallTimeout>,
-  timedOut: LedgerCallTimeout
-): boolean => {
+const surely = <E>(policy: OutsidePolicy<any, any, any, E>, cause: Cause.Cause<E>): boolean => {
   const failures = [...Cause.failures(cause)]
-  const error = failures[0]
-  if (failures.length !== 1 || Cause.isInterrupted(cause) || Cause.isDie(cause) || error === timedOut) return false
+  if (failures.length !== 1 || Cause.isInterrupted(cause) || Cause.isDie(cause)) return false
   try {
-    return policy.didNotHappen(error as E)
+    return policy.didNotHappen(failures[0]!)
   } catch {
     return false
   }

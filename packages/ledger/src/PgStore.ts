@@ -8,12 +8,12 @@
  * @since 0.1.0
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { LedgerStoreError } from "./LedgerError.js"
 import { LedgerStore } from "./LedgerStore.js"
 import { toStoreError } from "./internal/sqlErrors.js"
+import { epochMs } from "./internal/instant.js"
 import { migration } from "./internal/sqlMigration.js"
 import * as sqlStore from "./internal/sqlStore.js"
 
@@ -66,7 +66,7 @@ export const layerEffectClock: Layer.Layer<LedgerStore, LedgerStoreError, SqlCli
     Effect.map(SqlClient.SqlClient, (sql) =>
       sqlStore.make(
         sql,
-        Effect.map(Clock.currentTimeMillis, (ms) => sql`CAST(${ms} AS BIGINT)`)
+        Effect.map(epochMs, (ms) => sql`CAST(${ms} AS BIGINT)`)
       )
     )
   )

@@ -7,11 +7,11 @@
  * @since 0.1.0
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { LedgerStoreError } from "./LedgerError.js"
 import { LedgerStore } from "./LedgerStore.js"
+import { epochMs } from "./internal/instant.js"
 import { retryConflicts } from "./internal/retries.js"
 import { toStoreError } from "./internal/sqlErrors.js"
 import { migration } from "./internal/sqlMigration.js"
@@ -32,7 +32,7 @@ export const migrate: Effect.Effect<void, LedgerStoreError, SqlClient.SqlClient>
 const store = Effect.map(SqlClient.SqlClient, (sql) =>
   sqlStore.make(
     sql,
-    Effect.map(Clock.currentTimeMillis, (ms) => sql`CAST(${ms} AS BIGINT)`)
+    Effect.map(epochMs, (ms) => sql`CAST(${ms} AS BIGINT)`)
   )
 )
 

@@ -7,15 +7,13 @@ import * as Option from "effect/Option"
 import { LedgerStoreError } from "../LedgerError.js"
 import { LedgerEvent } from "../LedgerEvent.js"
 import type { Ledger } from "../LedgerService.js"
+import { apart } from "./apart.js"
 import { schedule } from "./retries.js"
 import { conflictIn } from "./sqlErrors.js"
 
 type Service = Ledger["Type"]
 
-/**
- * One call, with a limit on the time it may take. The call itself is interruptible, so that the limit can cut it; where
- * the caller is not, an interruption waits for the answer.
- */
+/** One call, with a limit on the time it may take. */
 export const once = <A, R>(
   ledger: Service,
   operation: string,
@@ -25,11 +23,19 @@ export const once = <A, R>(
     inside ? self : within(operation, self, ledger.settings.storeTimeoutMs)
   )
 
+/** the limit works although the caller may be uninterruptible, and an interruption of such a caller cuts nothing off */
 const within = <A, R>(operation: string, self: Effect.Effect<A, LedgerStoreError, R>, ms: number) =>
-  Effect.timeoutFail(Effect.interruptible(self), {
-    duration: ms,
-    onTimeout: () => new LedgerStoreError({ operation, reason: "lost", detail: `no answer within ${ms} ms` })
-  })
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatten(
+      apart(
+        Effect.timeoutFail(self, {
+          duration: ms,
+          onTimeout: () => new LedgerStoreError({ operation, reason: "lost", detail: `no answer within ${ms} ms` })
+        }),
+        restore
+      )
+    )
+  )
 
 /** Several calls that are worth a try, and not a wait: what is not written by then, the end of the claim will say. */
 export const briefly = <A, R>(ledger: Service, operation: string, self: Effect.Effect<A, LedgerStoreError, R>) =>

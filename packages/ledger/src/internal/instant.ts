@@ -2,6 +2,9 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
+/** the time that is written down: whole milliseconds, whatever a clock gives */
+export const epochMs: Effect.Effect<number> = Effect.map(Clock.currentTimeMillis, Math.floor)
+
 /** Milliseconds can be set, nanoseconds stand still while the machine is suspended. */
 export interface Instant {
   readonly ms: number

@@ -1,7 +1,8 @@
 /** What the tests have in common: jobs under keys, and ways to let time pass. */
 import * as Ledger from "@effect-sqs/ledger/Ledger"
 import { LedgerStore } from "@effect-sqs/ledger/LedgerStore"
-import { Deferred, Effect, type Exit, Fiber, Option, Schema, TestClock } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Option, Schema, TestClock } from "effect"
+import { hasProperty } from "effect/Predicate"
 
 /** databases are shared by tests: each key is new */
 let keys = 0
@@ -65,7 +66,7 @@ export const passing = <A, E>(fiber: Fiber.RuntimeFiber<A, E>): Effect.Effect<Ex
     for (;;) {
       const exit = yield* Fiber.poll(fiber)
       if (Option.isSome(exit)) return exit.value
-      yield* TestClock.adjust("20 millis")
+      yield* TestClock.adjust("250 millis")
       yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
     }
   })
@@ -73,6 +74,13 @@ export const passing = <A, E>(fiber: Fiber.RuntimeFiber<A, E>): Effect.Effect<Ex
 /** the exit of an effect, while time passes */
 export const exitOf = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.flatMap(Effect.fork(effect), passing)
 
-/** the tag of the failure that an effect ends with */
-export const failureOf = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.map(Effect.flip(effect), (e) => e._tag)
+/** the tag of the failure that an effect ends with; its defects stay defects */
+export const failureOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.flip(effect), (e) => (hasProperty(e, "_tag") ? e._tag : e))
+
+/** the tag of the failure of an exit, or what else became of it */
+export const tagOf = <A, E>(exit: Exit.Exit<A, E>): unknown => {
+  if (Exit.isSuccess(exit)) return exit
+  const error = Cause.squash(exit.cause)
+  return hasProperty(error, "_tag") ? error._tag : error
+}
