@@ -59,6 +59,8 @@ export interface PollerOptions {
   readonly waitTimeSeconds: number
   /** asked with each receive; `undefined`: the queue's own */
   readonly visibilitySeconds: number | undefined
+  /** start has seen it */
+  readonly exists: boolean
   /** receives open at once, at most */
   readonly parallel: number
   readonly slots: Slots
@@ -69,11 +71,13 @@ export interface PollerOptions {
 
 /** How much longer than its wait time a receive may take before it counts as hung. */
 const HUNG_MARGIN_MS = 10_000
-const FIRST_PAUSE_MS = 1_000
+/** A broken connection is tried anew almost at once; an outage of a minute sees about ten receives. */
+const FIRST_PAUSE_MS = 250
+const PAUSE_GROWTH = 3
 const LONGEST_PAUSE_MS = 20_000
 /**
- * So long what trying again hardly helps (queue missing, access denied) is borne, once polling had worked: a queue that is
- * made anew, or a policy that is being changed, is there again by then.
+ * So long answers are borne that trying again hardly changes (queue missing, access denied): a queue that is made anew, or
+ * a policy that is being changed, is there again by then.
  */
 const FATAL_AFTER_MS = 90_000
 
@@ -90,7 +94,7 @@ export class Poller {
   private worked = false
   /** failed tries in a row of the last receive that is open */
   private failures = 0
-  /** since when each try was answered with what trying again hardly helps */
+  /** since when each try was answered with what trying again hardly changes */
   private refusedSince: number | undefined
   private fatal: PollError | undefined
   private readonly pauses = new Set<() => void>()
@@ -195,13 +199,19 @@ export class Poller {
     this.failures++
     const now = clock.now()
     this.refusedSince = error.retryable ? undefined : (this.refusedSince ?? now)
-    if (this.refusedSince !== undefined && (!this.worked || now - this.refusedSince >= FATAL_AFTER_MS)) {
+    if (this.isHopeless(error) || (this.refusedSince !== undefined && now - this.refusedSince >= FATAL_AFTER_MS)) {
       this.fatal = new PollError({ queue, tries: this.failures, cause: error })
       this.stopped = true
       slots.stop()
       return "end"
     }
-    return { upToMs: Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.failures - 1)), error }
+    return { upToMs: Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * PAUSE_GROWTH ** (this.failures - 1)), error }
+  }
+
+  /** Whoever started the consumer should hear at once of what never worked. */
+  private isHopeless(error: SqsError): boolean {
+    if (this.worked) return false
+    return error._tag === "AccessDenied" || (error._tag === "QueueMissing" && !this.options.exists)
   }
 
   /** a stop answers it with 0 */

@@ -179,6 +179,7 @@ export const open = <A, RP, R>(
       queueUrl: url,
       waitTimeSeconds: options.waitTimeSeconds,
       visibilitySeconds: options.visibilityMs === undefined ? undefined : Math.ceil(options.visibilityMs / 1000),
+      exists: started.exists,
       parallel: options.parallel,
       slots,
       clock: leaseClock,

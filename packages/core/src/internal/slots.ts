@@ -80,13 +80,9 @@ export class Slots {
   }
 
   /** Places for the next receive, at most ten: waits for one, then a moment for more. 0: stopped. */
-  reserve(grant: Grant): () => void {
+  reserve(grant: Grant): void {
     this.asking.push(grant)
     this.grant()
-    return () => {
-      const i = this.asking.indexOf(grant)
-      if (i >= 0) this.asking.splice(i, 1)
-    }
   }
 
   /** Whether another receive could be granted at once, and would be worth its request. */

@@ -16,6 +16,8 @@ export interface Started {
   readonly options: Decoded
   readonly url: string
   readonly settings: LeaseSettings
+  /** its attributes were read */
+  readonly exists: boolean
   readonly maxReceiveCount: number | undefined
   readonly deadLetterUrl: string | undefined
   readonly maximumMessageBytes: number
@@ -104,6 +106,7 @@ export const start = <R>(
       options,
       url,
       settings: lease.settings,
+      exists: facts !== undefined,
       maxReceiveCount: max,
       deadLetterUrl: dlq,
       maximumMessageBytes: facts?.maximumMessageBytes ?? MAX_MESSAGE_BYTES,
