@@ -15,7 +15,7 @@ module.exports = {
       name: "aws-in-one-module",
       severity: "error",
       from: { path: "^packages/core/src/AwsSqs\\.ts$" },
-      to: { pathNot: "^(packages/core/src/|node_modules/(effect|@aws-sdk/client-sqs|@smithy/node-http-handler)/|https?$)" }
+      to: { pathNot: "^(packages/core/src/|node_modules/(effect|@aws-sdk/client-sqs)/|https?$)" }
     },
     {
       name: "barrel-without-aws",
