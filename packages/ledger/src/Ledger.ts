@@ -12,6 +12,7 @@ import { Ledger } from "./LedgerService.js"
 import * as calls from "./internal/calls.js"
 
 export { type Claim, CurrentClaim } from "./Claim.js"
+export { handler, type HandlerError, type HandlerOptions, redelivery } from "./Handler.js"
 export { cancel, get, list, sweep, sweeper } from "./Keys.js"
 export { layer, layerWith, Ledger, type LedgerOptions } from "./LedgerService.js"
 export { claim, type Failing, once, type OnceError, type OnceOptions, reject, retry } from "./Once.js"

@@ -6,6 +6,7 @@
  */
 export * as Claim from "./Claim.js"
 export * as ClaimOutcome from "./ClaimOutcome.js"
+export * as Handler from "./Handler.js"
 export * as Keys from "./Keys.js"
 export * as Ledger from "./Ledger.js"
 export * as LedgerError from "./LedgerError.js"
