@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import { asksByHandle, classify } from "./internal/asks.js"
+import { asksByHandle, classify, usualExtensions } from "./internal/asks.js"
 import type { DeadLettered, Deleted, Expired, JournalEntry, Purged, Received, Sent } from "./Journal.js"
 
 /**
@@ -23,8 +23,9 @@ export interface Moment {
  * One thing that was asked of SQS for one delivery: an entry of a batch, or a single call. `beat`: the lease is extended;
  * `release`: the message is given back; `delete`.
  *
- * A change of visibility to more than 0 is a release when it comes after the delivery's run has ended and the
- * delivery is never deleted; else it is a beat. So releases with a delay are only recognised where runs are in the journal (`Tracking`).
+ * A change of visibility to more than 0 is a release when it comes after the delivery's run has ended and the delivery is
+ * never deleted. Of a delivery that never ran, the last one is, if it shortens the lease or asks for what no beat of a
+ * running handler asks. All others are beats. So releases with a delay need runs in the journal (`Tracking`).
  *
  * @since 0.1.0
  * @category models
@@ -40,6 +41,9 @@ export interface Ask {
   /** of `refused` and `failed` */
   readonly code: string | undefined
   readonly detail: string | undefined
+  /** of `failed`: the HTTP status; 0 when the connection broke */
+  readonly status: number | undefined
+  /** of `refused` */
   readonly senderFault: boolean | undefined
   /** SQS did it, whether or not the caller knows */
   readonly tookEffect: boolean
@@ -121,6 +125,8 @@ export interface JournalView {
   /** of all messages, in the order of their receives */
   readonly deliveries: ReadonlyArray<Delivery>
   readonly runs: ReadonlyArray<Run>
+  /** receipt handles that were handed out */
+  readonly handles: ReadonlySet<string>
 }
 
 /** A life while it is being read. */
@@ -213,9 +219,10 @@ export const read = (entries: ReadonlyArray<JournalEntry>): JournalView => {
       }
     }
   })
-  const classified = new Map(deliveries.map((d) => [d, { ...d, asks: classify(d.asks, d.runs) }]))
+  const usual = usualExtensions(deliveries)
+  const classified = new Map(deliveries.map((d) => [d, { ...d, asks: classify(d, usual) }]))
   for (const life of messages.values()) life.deliveries.forEach((d, i) => (life.deliveries[i] = classified.get(d)!))
-  return { entries, messages, deliveries: [...classified.values()], runs }
+  return { entries, messages, deliveries: [...classified.values()], runs, handles: new Set(byHandle.keys()) }
 }
 
 /** When each receive's answer reached its caller. */

@@ -1,6 +1,6 @@
 /** What was asked of SQS for each receipt handle, put together from the beginnings, effects and ends of the calls. */
 import type { CallEnded, CallStarted, JournalEntry } from "../Journal.js"
-import type { Ask, Moment, Run } from "../JournalQuery.js"
+import type { Ask, Delivery } from "../JournalQuery.js"
 
 interface Begun {
   readonly entry: CallStarted
@@ -48,8 +48,11 @@ export const asksByHandle = (entries: ReadonlyArray<JournalEntry>): Map<string, 
   return asks
 }
 
-const outcomeOf = (begun: Begun, position: number): Pick<Ask, "outcome" | "code" | "detail" | "senderFault"> => {
-  const none = { code: undefined, detail: undefined, senderFault: undefined }
+const outcomeOf = (
+  begun: Begun,
+  position: number
+): Pick<Ask, "outcome" | "code" | "detail" | "status" | "senderFault"> => {
+  const none = { code: undefined, detail: undefined, status: undefined, senderFault: undefined }
   const outcome = begun.end?.entry.outcome
   switch (outcome?._tag) {
     case undefined:
@@ -59,21 +62,58 @@ const outcomeOf = (begun: Begun, position: number): Pick<Ask, "outcome" | "code"
     case "Interrupted":
       return { outcome: "interrupted", ...none }
     case "Failed":
-      return { outcome: "failed", code: outcome.code, detail: outcome.message, senderFault: undefined }
+      return {
+        outcome: "failed",
+        code: outcome.code,
+        detail: outcome.message,
+        status: outcome.status,
+        senderFault: undefined
+      }
     case "Answered": {
       const refused = outcome.refused.find((r) => r.index === position)
       return refused === undefined
         ? { outcome: "done", ...none }
-        : { outcome: "refused", code: refused.code, detail: refused.message, senderFault: refused.senderFault }
+        : {
+            outcome: "refused",
+            code: refused.code,
+            detail: refused.message,
+            status: undefined,
+            senderFault: refused.senderFault
+          }
     }
   }
 }
 
-/** Tells releases with a delay from beats: they come after the last run's end, and the delivery is never deleted. */
-export const classify = (asks: ReadonlyArray<Ask>, runs: ReadonlyArray<Run>): ReadonlyArray<Ask> => {
-  const ended: Moment | undefined = runs.at(-1)?.ended
-  if (ended === undefined || asks.some((ask) => ask.kind === "delete")) return asks
-  return asks.map((ask) =>
-    ask.kind === "beat" && ask.sent.index > ended.index ? { ...ask, kind: "release" as const } : ask
-  )
+/** What the beats ask for that were sent while a handler ran, so are beats for certain; in s. */
+export const usualExtensions = (deliveries: ReadonlyArray<Delivery>): ReadonlySet<number> => {
+  const usual = new Set<number>()
+  for (const { asks, runs } of deliveries) {
+    for (const { kind, sent, timeoutSeconds } of asks) {
+      const during = runs.some(
+        (r) => r.started.index < sent.index && (r.ended === undefined || r.ended.index > sent.index)
+      )
+      if (kind === "beat" && during && timeoutSeconds !== undefined) usual.add(timeoutSeconds)
+    }
+  }
+  return usual
+}
+
+/**
+ * Tells releases with a delay from beats. After the last run's end a change is a release, if the delivery is never deleted.
+ * When it never ran, its last change is one if it shortens the lease, or asks for what no beat asks.
+ */
+export const classify = (delivery: Delivery, usual: ReadonlySet<number>): ReadonlyArray<Ask> => {
+  const { asks, deadlines, runs } = delivery
+  if (asks.some((ask) => ask.kind === "delete")) return asks
+  const release = (ask: Ask): Ask => ({ ...ask, kind: "release" })
+  if (runs.length > 0) {
+    const ended = runs.at(-1)!.ended
+    if (ended === undefined) return asks
+    return asks.map((ask) => (ask.kind === "beat" && ask.sent.index > ended.index ? release(ask) : ask))
+  }
+  const last = asks.at(-1)
+  if (last === undefined || last.kind !== "beat") return asks
+  const before = deadlines.findLast((d) => d.from.index <= last.sent.index) ?? deadlines[0]!
+  const shortens = last.sent.at + last.timeoutSeconds! * 1000 < before.until
+  return shortens || (usual.size > 0 && !usual.has(last.timeoutSeconds!)) ? [...asks.slice(0, -1), release(last)] : asks
 }

@@ -1,7 +1,7 @@
 /** Checks of how deliveries are settled. */
 import { fromCode } from "@effect-sqs/core/SqsError"
 import { type Ask, type Delivery, settlementsOf } from "../../JournalQuery.js"
-import { type Check, type Facts, type Finding, isKnownDone, leaseAt, ofDelivery, seconds } from "./facts.js"
+import { type Check, type Facts, type Finding, GRACE_MS, isKnownDone, leaseAt, ofDelivery, seconds } from "./facts.js"
 
 /** A settlement that failed for good reason to try again is not given up with more lease left than this. */
 const GIVE_UP_MARGIN_MS = 10_000
@@ -127,14 +127,19 @@ export const nothingStranded: Check = ({ deliveries, expectations }) => {
     if (settlementsOf(delivery).length > 0) return []
     const last = delivery.runs.at(-1)
     if (last?.ended === undefined) return [ofDelivery(delivery, delivery.arrived.at, "neither run nor given back")]
-    const lost = last.ended.at >= leaseAt(delivery, last.ended.index) || wasRefused(delivery)
+    const left = leaseAt(delivery, last.ended.index) - last.ended.at
+    const lost =
+      left <= 0 || tookForLost(delivery, last.ended.index) || (left <= GRACE_MS && last.outcome === "interrupted")
     if (lost || (expectations.leaves === true && last.outcome !== "success")) return []
     return [ofDelivery(delivery, last.ended.at, `its run ended (${last.outcome}), and it was not settled`)]
   })
 }
 
-/** SQS has told that the lease is lost. */
-const wasRefused = (delivery: Delivery): boolean => delivery.asks.some((ask) => ask.kind === "beat" && tellsLoss(ask))
+/** The last beat before a place in the journal was not confirmed: the consumer could not know that it holds the lease. */
+const tookForLost = (delivery: Delivery, index: number): boolean => {
+  const beat = delivery.asks.findLast((ask) => ask.kind === "beat" && ask.sent.index < index)
+  return beat !== undefined && (beat.outcome !== "done" || beat.ended!.index > index)
+}
 
 export const noBeatAfterLoss: Check = ({ deliveries }) =>
   deliveries.flatMap((delivery) => {
