@@ -199,7 +199,8 @@ export const layer = <A, I, RS, E, R, RP = never>(
  * its `process` or `release`; `process` runs the handler in the consumer's own fibers, so a drain works here too.
  *
  * When `stop` completes, nothing more is asked for, and the stream ends after what was received. Closing the stream
- * drains: what has neither been processed nor released is given back.
+ * drains: what has neither been processed nor released is given back. A drain that is not complete is logged, and told by
+ * the event `Drained`: it cannot fail the stream, since Effect drops what the finalizers of a stream die with.
  *
  * Run handlers through `process`, with `Stream.runForEach` and a fork, or with `Stream.mapEffect` and unbounded
  * concurrency: it waits only, the consumer's own limit holds.

@@ -41,7 +41,8 @@ export interface Subject {
 
 /**
  * A delivery. `process` settles it by its handler's exit; `release` gives it back unrun. It ends exactly once: a second
- * call answers with `AlreadySettled` as the problem.
+ * call answers with `AlreadySettled` as the problem. The first call on one that has ended by itself, since its lease was lost
+ * or the consumer drained, is told how.
  *
  * @since 0.1.0
  * @category models

@@ -292,7 +292,8 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     options?: HandlerOptions<E, R2>
   ): Effect.Effect<Settled, never, R | R2> {
     return Effect.flatMap(Effect.runtime<R | R2>(), (runtime) => {
-      if (!this.claim()) return Effect.succeed(this.alreadySettled)
+      const taken = this.claim()
+      if (taken !== undefined) return Effect.succeed(taken)
       const policy = options?.policy
       const run: Run<LiveDelivery<A>> = {
         handler: () => {
@@ -310,19 +311,20 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
 
   release(after: Duration.DurationInput = 0): Effect.Effect<Settled> {
     return Effect.suspend(() => {
-      if (!this.claim()) return Effect.succeed(this.alreadySettled)
+      const taken = this.claim()
+      if (taken !== undefined) return Effect.succeed(taken)
       this.giveBack(after)
       return this.awaitSettled
     })
   }
 
-  /** Whether it is still nobody's. */
-  private claim(): boolean {
-    if (this.claimed || this.phase !== "waiting") return false
-    return (this.claimed = true)
-  }
-
-  private get alreadySettled(): Settled {
+  /** `undefined`: it was nobody's, and is the caller's now. What ended before anybody took it tells how. */
+  private claim(): Settled | undefined {
+    if (!this.claimed && this.phase === "waiting") {
+      this.claimed = true
+      return undefined
+    }
+    if (!this.claimed && this.outcome !== undefined) return this.outcome
     const problem = new AlreadySettled({ messageId: this.messageId })
     return { asked: this.outcome?.asked ?? Leave, confirmed: false, problem }
   }

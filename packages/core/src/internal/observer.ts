@@ -172,7 +172,8 @@ export class Observer {
   }
 
   drained(report: DrainReport): void {
-    this.run(Effect.annotateLogs(Effect.logInfo(render(report)), "queue", this.queue))
+    const log = report.complete ? Effect.logInfo(render(report)) : Effect.logWarning(render(report))
+    this.run(Effect.annotateLogs(log, "queue", this.queue))
     if (this.listening) this.publish(ConsumerEvent.Drained({ ...this.here, report }))
   }
 }
