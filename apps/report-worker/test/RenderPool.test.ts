@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Schedule from "effect/Schedule"
 import * as TestClock from "effect/TestClock"
 import * as WorkerThreads from "node:worker_threads"
@@ -20,6 +21,9 @@ const job = (jobId: string, o: Partial<FlightDelaysJob> = {}) =>
 /** Goes on for minutes, and tells after its first page. */
 const slow = (jobId: string) => job(jobId, { pagesPerSecond: 0.1 })
 
+/** Threads that start from source, on a busy machine. */
+const patienceMs = 120_000
+
 const ignore = () => Effect.void
 
 /** One thread, the handles of all that were started, a folder. */
@@ -27,7 +31,9 @@ const setup = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const folder = yield* fs.makeTempDirectoryScoped()
   const started: Array<WorkerThreads.Worker> = []
-  const live = Layer.merge(
+  const live = Layer.mergeAll(
+    // the platform warns of a thread that ended; here it is meant to
+    Logger.remove(Logger.defaultLogger),
     RenderPool.layer(1, () => {
       const thread = startThread()
       started.push(thread)
@@ -39,49 +45,55 @@ const setup = Effect.gen(function* () {
 })
 
 describe("RenderPool", () => {
-  it.scopedLive("draws in a thread, and its failures arrive as they are", () =>
-    Effect.gen(function* () {
-      const { context, fs, folder, names, started } = yield* setup
-      yield* Effect.gen(function* () {
-        const artifact = yield* generateReport(job("den"), 1)
-        assert.isTrue(artifact.drawn)
-        assert.strictEqual(Buffer.from((yield* fs.readFile(artifact.path)).subarray(0, 5)).toString(), "%PDF-")
-        // a second run finds the work done
-        assert.deepStrictEqual(yield* generateReport(job("den"), 2), { path: artifact.path, drawn: false })
+  it.scopedLive(
+    "draws in a thread, and its failures arrive as they are",
+    () =>
+      Effect.gen(function* () {
+        const { context, fs, folder, names, started } = yield* setup
+        yield* Effect.gen(function* () {
+          const artifact = yield* generateReport(job("den"), 1)
+          assert.isTrue(artifact.drawn)
+          assert.strictEqual(Buffer.from((yield* fs.readFile(artifact.path)).subarray(0, 5)).toString(), "%PDF-")
+          // a second run finds the work done
+          assert.deepStrictEqual(yield* generateReport(job("den"), 2), { path: artifact.path, drawn: false })
 
-        const unknown = yield* Effect.flip(generateReport(job("zzz", { airport: "ZZZ" }), 1))
-        assert.strictEqual(unknown.message, "no airport ZZZ in the flight data: check the code")
+          const unknown = yield* Effect.flip(generateReport(job("zzz", { airport: "ZZZ" }), 1))
+          assert.strictEqual(unknown.message, "no airport ZZZ in the flight data: check the code")
 
-        const outage = job("out", { drill: { unavailableReceives: 2 } })
-        assert.strictEqual((yield* Effect.flip(generateReport(outage, 2)))._tag, "SourceUnavailable")
-        assert.isTrue((yield* generateReport(outage, 3)).drawn)
+          const outage = job("out", { drill: { unavailableReceives: 2 } })
+          assert.strictEqual((yield* Effect.flip(generateReport(outage, 2)))._tag, "SourceUnavailable")
+          assert.isTrue((yield* generateReport(outage, 3)).drawn)
 
-        const pool = yield* RenderPool
-        const noFolder = yield* Effect.flip(pool.render(job("den"), `${folder}/none/x.pdf`, ignore))
-        assert.match(noFolder.message, /none\/x\.pdf cannot be written: ENOENT/)
-      }).pipe(Effect.provide(context))
-      assert.strictEqual(started.length, 1)
-      assert.strictEqual((yield* names).length, 2)
-    }).pipe(Effect.provide(NodeFileSystem.layer))
+          const pool = yield* RenderPool
+          const noFolder = yield* Effect.flip(pool.render(job("den"), `${folder}/none/x.pdf`, ignore))
+          assert.match(noFolder.message, /none\/x\.pdf cannot be written: ENOENT/)
+        }).pipe(Effect.provide(context))
+        assert.strictEqual(started.length, 1)
+        assert.strictEqual((yield* names).length, 2)
+      }).pipe(Effect.provide(NodeFileSystem.layer)),
+    patienceMs
   )
 
-  it.scopedLive("an interruption reaches the thread between two pages: the file goes, the thread draws on", () =>
-    Effect.gen(function* () {
-      const { context, folder, fs, started } = yield* setup
-      yield* Effect.gen(function* () {
-        const pool = yield* RenderPool
-        const drawing = yield* Deferred.make<void>()
-        const path = `${folder}/slow.pdf`
-        const fiber = yield* Effect.fork(pool.render(slow("slow"), path, () => Deferred.succeed(drawing, undefined)))
-        yield* Deferred.await(drawing)
-        assert.isTrue(yield* fs.exists(path))
-        yield* Fiber.interrupt(fiber)
-        // only the thread itself takes this file away
-        yield* fs.exists(path).pipe(Effect.repeat({ while: (there) => there, schedule: Schedule.spaced("5 millis") }))
-        assert.isTrue((yield* generateReport(job("next"), 1)).drawn)
-      }).pipe(Effect.provide(context))
-      assert.strictEqual(started.length, 1)
-    }).pipe(Effect.provide(NodeFileSystem.layer))
+  it.scopedLive(
+    "an interruption reaches the thread between two pages: the file goes, the thread draws on",
+    () =>
+      Effect.gen(function* () {
+        const { context, folder, fs, started } = yield* setup
+        yield* Effect.gen(function* () {
+          const pool = yield* RenderPool
+          const drawing = yield* Deferred.make<void>()
+          const path = `${folder}/slow.pdf`
+          const fiber = yield* Effect.fork(pool.render(slow("slow"), path, () => Deferred.succeed(drawing, undefined)))
+          yield* Deferred.await(drawing)
+          assert.isTrue(yield* fs.exists(path))
+          yield* Fiber.interrupt(fiber)
+          // only the thread itself takes this file away
+          yield* fs.exists(path).pipe(Effect.repeat({ while: (there) => there, schedule: Schedule.spaced("5 millis") }))
+          assert.isTrue((yield* generateReport(job("next"), 1)).drawn)
+        }).pipe(Effect.provide(context))
+        assert.strictEqual(started.length, 1)
+      }).pipe(Effect.provide(NodeFileSystem.layer)),
+    patienceMs
   )
 
   it.scopedLive(
@@ -101,7 +113,8 @@ describe("RenderPool", () => {
           assert.isTrue((yield* generateReport(job("next"), 1)).drawn)
         }).pipe(Effect.provide(context))
         assert.strictEqual(started.length, 2)
-      }).pipe(Effect.provide(NodeFileSystem.layer))
+      }).pipe(Effect.provide(NodeFileSystem.layer)),
+    patienceMs
   )
 
   it.effect("fails at its start when no thread comes up", () =>

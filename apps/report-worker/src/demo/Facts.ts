@@ -8,7 +8,7 @@
  * @since 0.1.0
  */
 import type { ReceivedMessage } from "@effect-sqs/core/Sqs"
-import * as JournalQuery from "@effect-sqs/testing/JournalQuery"
+import type * as JournalQuery from "@effect-sqs/testing/JournalQuery"
 import { type Kind, longFactor, nameOf, type Scene, scenes, visibilitySeconds } from "./Story.js"
 
 /**
