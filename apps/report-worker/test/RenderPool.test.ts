@@ -31,14 +31,13 @@ const setup = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const folder = yield* fs.makeTempDirectoryScoped()
   const started: Array<WorkerThreads.Worker> = []
-  const live = Layer.mergeAll(
-    // the platform warns of a thread that ended; here it is meant to
-    Logger.remove(Logger.defaultLogger),
+  const live = Layer.merge(
     RenderPool.layer(1, () => {
       const thread = startThread()
       started.push(thread)
       return thread
-    }),
+      // the platform warns of a thread that ended; here it is meant to
+    }).pipe(Layer.provide(Logger.remove(Logger.defaultLogger))),
     ArtifactStore.layerFolder(folder)
   )
   return { fs, folder, started, context: yield* Layer.build(live), names: fs.readDirectory(folder) }
