@@ -1,6 +1,7 @@
 /** A worker in simulated time, from its first poll to its drain, and what SQS saw of it. */
 import { Consumer, type ConsumerEvent, type Delivery, type Sqs, SqsQueue } from "@effect-sqs/core"
 import { Invariants, type Journal, JournalQuery, SimClock, Tracking, VirtualSqs } from "@effect-sqs/testing"
+import { assert } from "@effect/vitest"
 import { Effect, type Exit, Schema, type Scope } from "effect"
 import { jobs } from "./support.js"
 
@@ -19,11 +20,15 @@ export interface Scene {
   readonly fifo?: boolean
   readonly worker?: WorkerOptions
   readonly handler: Handler
+  /** beside the one that collects the events */
+  readonly listener?: (event: ConsumerEvent.ConsumerEvent) => Effect.Effect<void>
   /** how many messages are there when the worker starts; 1. On FIFO all of one group */
   readonly messages?: number
   /** what else the journal's invariants need to know; `"off"` where the scene breaks them on purpose */
   readonly expect?: Invariants.Expectations | "off"
   readonly seed?: number
+  /** `random`: what is ready at one instant goes on in an order drawn from the seed */
+  readonly order?: "fifo" | "random"
 }
 
 export interface Stage {
@@ -57,7 +62,11 @@ export const play = <A, E>(
       { journal: sqs.journal, queue: queue.name },
       scene.handler
     )
-    const options: WorkerOptions = { ...scene.worker, onEvent: (e) => Effect.sync(() => void events.push(e)) }
+    const collect = (e: ConsumerEvent.ConsumerEvent) => Effect.sync(() => void events.push(e))
+    const { listener } = scene
+    const onEvent: WorkerOptions["onEvent"] =
+      listener === undefined ? collect : (e) => Effect.zipRight(collect(e), listener(e))
+    const options: WorkerOptions = { ...scene.worker, onEvent }
     const worker = yield* SimClock.spawn("worker", Consumer.run(queue, options, handler))
     const stage: Stage = {
       sqs,
@@ -84,7 +93,8 @@ export const play = <A, E>(
   })
   return SimClock.run(Effect.scoped(Effect.provide(program, jobs({ ...scene.queue, name: queue.name }))), {
     start: 0,
-    seed: scene.seed ?? 0
+    seed: scene.seed ?? 0,
+    order: scene.order ?? "fifo"
   })
 }
 
@@ -100,3 +110,18 @@ export const calls = (entries: ReadonlyArray<Journal.JournalEntry>, operation: s
 
 export const eventsOf = <T extends ConsumerEvent.ConsumerEvent["_tag"]>(stage: Stage, tag: T) =>
   stage.events.filter((e): e is Extract<ConsumerEvent.ConsumerEvent, { readonly _tag: T }> => e._tag === tag)
+
+export const lossesOf = (stage: Stage) =>
+  eventsOf(stage, "LeaseWasLost").map(({ at, lost }) => ({ at, reason: lost.reason }))
+
+export const settledOf = (stage: Stage) => eventsOf(stage, "DeliverySettled").map(({ settled }) => settled)
+
+/** every message was received once, run once and deleted */
+export const assertOnce = (stage: Stage, messages: number) => {
+  const deliveries = stage.deliveries()
+  assert.strictEqual(deliveries.length, messages)
+  for (const delivery of deliveries) {
+    assert.strictEqual(delivery.runs.length, 1)
+    assert.strictEqual(JournalQuery.settlementOf(delivery)?.kind, "delete")
+  }
+}

@@ -118,16 +118,14 @@ export class Dispatcher<A> {
   pump(): void {
     if (this.starting || this.stopping) return
     this.starting = true
-    let taken = 0
-    while (taken < this.waiting.length) {
-      const { delivery, run } = this.waiting[taken]!
-      if (delivery.mayStart()) {
-        if (!this.host.slots.start()) break
-        delivery.start(run)
-      }
-      taken++
+    while (this.waiting.length > 0) {
+      const { delivery, run } = this.waiting[0]!
+      const starts = delivery.mayStart()
+      if (starts && !this.host.slots.start()) break
+      // before it starts: when it ends at once, nothing of it may look as if it waited
+      this.waiting.shift()
+      if (starts) delivery.start(run)
     }
-    this.waiting.splice(0, taken)
     this.starting = false
   }
 
