@@ -344,6 +344,23 @@ describe("polling", () => {
     )
   )
 
+  it.scoped("two refusals of a minute each, with a success between, are two", () =>
+    Effect.gen(function* () {
+      const { fiber } = yield* worker(Consumer.run(Jobs, { receive: { waitTime: "1 second" } }, () => Effect.void))
+      yield* TestClock.adjust("200 seconds")
+      assert.isTrue(Option.isNone(yield* Fiber.poll(fiber)))
+    }).pipe(
+      Effect.provide(
+        jobs({
+          faults: Fault.all(
+            Fault.error("AccessDenied").pipe(Fault.during("10 seconds", "70 seconds")),
+            Fault.error("AccessDenied").pipe(Fault.during("110 seconds", "170 seconds"))
+          ).pipe(Fault.on("ReceiveMessage"))
+        })
+      )
+    )
+  )
+
   it.scoped("several receives that are refused at one moment do not end the consumer", () =>
     Effect.gen(function* () {
       let done = 0
@@ -530,8 +547,13 @@ describe("polling", () => {
     }).pipe(Effect.provide(jobs({ faults: Fault.reset.pipe(Fault.on("ReceiveMessage"), Fault.during("1 second")) })))
   )
 
-  it.scoped("a port that brings more than it was asked for: all are run, never more at once than allowed", () =>
-    Effect.gen(function* () {
+  it.scoped("a port that brings more than it was asked for: all are run, never more at once than allowed", () => {
+    const asked: Array<number> = []
+    const generous = withReceive((sqs, r) => {
+      asked.push(r.maxMessages)
+      return sqs.receive({ ...r, maxMessages: 10 })
+    })
+    return Effect.gen(function* () {
       const virtual = yield* VirtualSqs.VirtualSqs
       yield* sendMany("jobs", 30)
       let running = 0
@@ -546,12 +568,13 @@ describe("polling", () => {
             () => Effect.sync(() => void running--)
           )
       )
-      yield* TestClock.adjust("20 seconds")
+      yield* TestClock.adjust("1 minute")
       assert.strictEqual(most, 2)
+      assert.isAtMost(Math.max(...asked), 2)
       assert.deepStrictEqual(yield* virtual.messages("jobs"), [])
       assert.deepInclude(yield* consumer.state, { running: 0, waiting: 0, free: 2 })
-    }).pipe(Effect.provide(withReceive((sqs, r) => sqs.receive({ ...r, maxMessages: 10 }))), Effect.provide(jobs()))
-  )
+    }).pipe(Effect.provide(generous), Effect.provide(jobs()))
+  })
 
   it.scoped("a port whose receive dies, or interrupts itself, is a failed receive: polling goes on", () =>
     Effect.gen(function* () {
