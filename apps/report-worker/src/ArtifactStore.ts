@@ -15,10 +15,9 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { createHash, randomUUID } from "node:crypto"
 import path from "node:path"
-import { dataVersion } from "./data/FlightData.js"
-import { layoutVersion } from "./pdf/PdfReport.js"
 import { StoreFailed } from "./ReportError.js"
 import { ReportJob } from "./ReportJob.js"
+import { dataVersion, layoutVersion } from "./Versions.js"
 
 const unfinished = ".part"
 const keepUnfinished = Duration.days(1)

@@ -9,14 +9,6 @@ import { gunzipSync } from "node:zlib"
 import { SourceUnavailable } from "../ReportError.js"
 
 /**
- * Which data these are. It is part of an artifact's name: other data, other file.
- *
- * @since 0.1.0
- * @category constants
- */
-export const dataVersion = "vega-datasets-3.2.1"
-
-/**
  * The last day of the data.
  *
  * @since 0.1.0

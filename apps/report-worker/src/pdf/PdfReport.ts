@@ -11,14 +11,6 @@ import { drawFlightDelays, pageCount, subject } from "./FlightDelaysPdf.js"
 import { register } from "./PdfFonts.js"
 
 /**
- * How the reports look. It is part of an artifact's name: raise it when the same job shall give other bytes.
- *
- * @since 0.1.0
- * @category constants
- */
-export const layoutVersion = 1
-
-/**
  * One step of the drawing: the bytes that it made, and how many pages are finished.
  *
  * @since 0.1.0
