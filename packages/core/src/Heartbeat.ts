@@ -75,7 +75,7 @@ export const make = (heart: Heart): Effect.Effect<void> =>
     while (true) {
       const now = heart.now()
       const lease = heart.lease()
-      const end = Lease.interruptAt(lease, settings)
+      const end = Lease.interruptAt(lease)
       if (now >= end) return heart.lost(reasonAt(heart, now), lastError)
       const next = Math.min(Math.max(Lease.beatDueAt(lease, settings), retryAt), end)
       if (now < next) {

@@ -24,6 +24,9 @@ const ARRIVAL_MARGIN_MS = 1_000
 /** Before the deadline, so that a handler is interrupted before the message is somebody else's. */
 const GUARD_MS = 1_000
 
+/** Of a short slot, for example one that was extended by hand for a second, only a part. */
+const guardOf = (slotMs: number) => Math.min(GUARD_MS, slotMs / 20)
+
 /**
  * What a consumer's leases share; in ms.
  *
@@ -54,6 +57,8 @@ export interface Lease {
   readonly receivedAt: number
   /** until then it is hidden, on the early side */
   readonly deadline: number
+  /** how long before the deadline it counts as run out: at most 1 s, at most a twentieth of what SQS granted last */
+  readonly guardMs: number
   /** when the next beat is sent at the latest; `Infinity`: never again */
   readonly nextBeatAt: number
   /** the user's limit */
@@ -84,6 +89,7 @@ export const start = (settings: LeaseSettings, callStart: number, arrival: numbe
   const lease: Lease = {
     receivedAt,
     deadline,
+    guardMs: guardOf(settings.visibilityMs),
     nextBeatAt: Infinity,
     limitAt: receivedAt + settings.limitMs,
     capAt: receivedAt + MAX_VISIBILITY_SECONDS * 1000 - CAP_MARGIN_MS
@@ -152,7 +158,7 @@ export const beatDueAt = (lease: Lease, settings: LeaseSettings): number =>
  */
 export const extended = (lease: Lease, settings: LeaseSettings, callStart: number, seconds: number): Lease => {
   const grantedMs = seconds * 1000
-  const next: Lease = { ...lease, deadline: callStart + grantedMs }
+  const next: Lease = { ...lease, deadline: callStart + grantedMs, guardMs: guardOf(grantedMs) }
   const { extendByMs, heartbeatMs } = settings
   if (heartbeatMs === undefined) return next
   const afterMs =
@@ -166,16 +172,7 @@ export const extended = (lease: Lease, settings: LeaseSettings, callStart: numbe
  * @since 0.1.0
  * @category getters
  */
-export const interruptAt = (lease: Lease, settings: LeaseSettings): number =>
-  Math.min(lease.limitAt, lease.deadline - guardMs(settings))
-
-/**
- * How long before the deadline a lease counts as run out, in ms: at most 1 s, at most a twentieth of the visibility.
- *
- * @since 0.1.0
- * @category getters
- */
-export const guardMs = (settings: LeaseSettings): number => Math.min(GUARD_MS, settings.visibilityMs / 20)
+export const interruptAt = (lease: Lease): number => Math.min(lease.limitAt, lease.deadline - lease.guardMs)
 
 /**
  * For how long a run without heartbeat works on a message that others can receive too.

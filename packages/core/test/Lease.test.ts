@@ -47,6 +47,7 @@ describe("start", () => {
     assert.deepStrictEqual(lease, {
       receivedAt: 5_000,
       deadline: 35_000,
+      guardMs: 1_000,
       nextBeatAt: 20_000,
       limitAt: 5_000 + HOUR_MS,
       capAt: 5_000 + SQS_CAP_MS - 10_000
@@ -145,15 +146,21 @@ describe("what may be asked", () => {
 })
 
 describe("the end of a lease", () => {
-  it("a guard before the deadline: a second, or a twentieth of a short visibility", () => {
-    assert.strictEqual(Lease.guardMs(settings()), 1_000)
-    assert.strictEqual(Lease.guardMs(settings({ visibilityMs: 4_000 })), 200)
-    assert.strictEqual(Lease.interruptAt(Lease.start(settings(), 0, 0), settings()), 29_000)
+  it("a guard before the deadline: a second, or a twentieth of a short slot", () => {
+    const interruptAt = (visibilityMs: number) => Lease.interruptAt(Lease.start(settings({ visibilityMs }), 0, 0))
+    assert.strictEqual(interruptAt(30_000), 29_000)
+    assert.strictEqual(interruptAt(4_000), 3_800)
+  })
+
+  it("also of a slot that was extended by hand for less, or for more", () => {
+    const s = settings({ visibilityMs: 4_000 })
+    const lease = Lease.start(s, 0, 0)
+    assert.strictEqual(Lease.interruptAt(Lease.extended(lease, s, 2_000, 1)), 2_950)
+    assert.strictEqual(Lease.interruptAt(Lease.extended(lease, s, 2_000, 60)), 61_000)
   })
 
   it("at the user's limit, when that comes first", () => {
-    const s = settings({ limitMs: 20_000 })
-    assert.strictEqual(Lease.interruptAt(Lease.start(s, 0, 0), s), 20_000)
+    assert.strictEqual(Lease.interruptAt(Lease.start(settings({ limitMs: 20_000 }), 0, 0)), 20_000)
   })
 
   it("what remains is never less than nothing", () => {

@@ -52,7 +52,7 @@ export class HeldLease implements Watched {
   /** when a heartbeat has something to do */
   get watchAt(): number {
     const { settings } = this.host
-    return Math.min(Lease.beatDueAt(this.now, settings), Lease.interruptAt(this.now, settings))
+    return Math.min(Lease.beatDueAt(this.now, settings), Lease.interruptAt(this.now))
   }
 
   watchedBy(unwatch: () => void): void {
