@@ -2,7 +2,7 @@
 import { Consumer, type ConsumerEvent, type Delivery, type Sqs, SqsQueue } from "@effect-sqs/core"
 import { Invariants, type Journal, JournalQuery, SimClock, Tracking, VirtualSqs } from "@effect-sqs/testing"
 import { assert } from "@effect/vitest"
-import { Effect, type Exit, Schema, type Scope } from "effect"
+import { Effect, type Exit, Schema, type Scope, type Supervisor } from "effect"
 import { jobs } from "./support.js"
 
 export const Job = Schema.Struct({ n: Schema.Number })
@@ -26,6 +26,8 @@ export interface Scene {
   readonly messages?: number
   /** what else the journal's invariants need to know; `"off"` where the scene breaks them on purpose */
   readonly expect?: Invariants.Expectations | "off"
+  /** sees the fibers of the worker */
+  readonly supervisor?: Supervisor.Supervisor<any>
   readonly seed?: number
   /** `random`: what is ready at one instant goes on in an order drawn from the seed */
   readonly order?: "fifo" | "random"
@@ -67,7 +69,11 @@ export const play = <A, E>(
     const onEvent: WorkerOptions["onEvent"] =
       listener === undefined ? collect : (e) => Effect.zipRight(collect(e), listener(e))
     const options: WorkerOptions = { ...scene.worker, onEvent }
-    const worker = yield* SimClock.spawn("worker", Consumer.run(queue, options, handler))
+    const run = Consumer.run(queue, options, handler)
+    const worker = yield* SimClock.spawn(
+      "worker",
+      scene.supervisor === undefined ? run : Effect.supervised(run, scene.supervisor)
+    )
     const stage: Stage = {
       sqs,
       worker,
