@@ -1,9 +1,12 @@
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { hasProperty } from "effect/Predicate"
 import * as Schedule from "effect/Schedule"
-import { NoDeadLetterQueue, type SettlementProblem } from "../Settlement.js"
+import { EndWith, NoDeadLetterQueue, type SettlementProblem } from "../Settlement.js"
 import type { MessageAttribute, MessageAttributes, ReceivedMessage, SendEntry, Sqs } from "../Sqs.js"
-import { NetworkError, type SqsError } from "../SqsError.js"
+import { NetworkError, ServiceError, type SqsError } from "../SqsError.js"
+import { attributeBytes, entryBytes, MAX_ATTRIBUTES } from "./outgoing.js"
+import { cut } from "./text.js"
 import type { LeaseClock } from "./time.js"
 
 /** What a copy carries beside the message's own attributes, the most telling first: SQS takes ten in all. */
@@ -15,53 +18,61 @@ export const AttributeName = {
   messageId: "effect_sqs.message_id"
 } as const
 
-const MAX_ATTRIBUTES = 10
+const MAX_VALUE_CHARS = 256
 
-/** Characters that SQS takes; others would have the copy refused. */
-const clean = (text: string) => text.replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD]/gu, "\uFFFD").slice(0, 256) || "none"
+/** Characters that SQS takes; one other would have the whole copy refused, and so would an empty value. */
+const clean = (value: string) =>
+  cut(value.replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, "\uFFFD"), MAX_VALUE_CHARS) || "none"
 
 const text = (value: string): MessageAttribute => ({ dataType: "String", stringValue: clean(value) })
 
-const utf8 = new TextEncoder()
-const bytesOf = (s: string) => utf8.encode(s).length
-
-const sizeOf = (name: string, a: MessageAttribute) =>
-  bytesOf(name) + bytesOf(a.dataType) + (a.stringValue === undefined ? a.binaryValue!.length : bytesOf(a.stringValue))
+const errorName = (error: unknown): string =>
+  // a handler that ends with a settlement of its own has no error
+  error instanceof EndWith
+    ? "none"
+    : hasProperty(error, "_tag")
+      ? String(error._tag)
+      : error instanceof Error
+        ? error.name
+        : "none"
 
 /** The copy of a message: body and attributes as they were, and as much of the reason as fits. */
 export const copyOf = (
   message: ReceivedMessage,
-  facts: { readonly reason: string; readonly error: unknown; readonly origin: string; readonly maxBytes: number }
+  facts: {
+    readonly reason: string
+    readonly error: unknown
+    readonly origin: string
+    readonly maxBytes: number
+    /** whether the copy goes to a FIFO queue */
+    readonly fifo: boolean
+  }
 ): SendEntry => {
   const attributes: Record<string, MessageAttribute> = { ...message.attributes }
-  let count = Object.keys(attributes).length
-  let bytes = bytesOf(message.body) + Object.entries(attributes).reduce((n, [name, a]) => n + sizeOf(name, a), 0)
-  const error = hasProperty(facts.error, "_tag")
-    ? facts.error._tag
-    : facts.error instanceof Error
-      ? facts.error.name
-      : "none"
+  let bytes = entryBytes({ body: message.body, attributes })
   const more: MessageAttributes = {
     [AttributeName.reason]: text(facts.reason),
-    [AttributeName.error]: text(String(error)),
+    [AttributeName.error]: text(errorName(facts.error)),
     [AttributeName.receiveCount]: { dataType: "Number", stringValue: String(message.receiveCount) },
     [AttributeName.origin]: text(facts.origin),
     [AttributeName.messageId]: text(message.messageId)
   }
-  for (const [name, a] of Object.entries(more)) {
-    const size = sizeOf(name, a)
+  for (const [name, attribute] of Object.entries(more)) {
     // a copy of a copy replaces what the first one said
-    const replaces = name in attributes
-    if ((!replaces && count >= MAX_ATTRIBUTES) || bytes + size > facts.maxBytes) continue
-    attributes[name] = a
-    bytes += size
-    if (!replaces) count++
+    const replaced = attributes[name]
+    const grown =
+      bytes + attributeBytes(name, attribute) - (replaced === undefined ? 0 : attributeBytes(name, replaced))
+    if (grown > facts.maxBytes) continue
+    if (replaced === undefined && Object.keys(attributes).length >= MAX_ATTRIBUTES) continue
+    attributes[name] = attribute
+    bytes = grown
   }
   return {
     body: message.body,
     attributes,
-    groupId: message.groupId,
-    deduplicationId: message.sequenceNumber === undefined ? undefined : message.messageId,
+    // a FIFO queue needs both: in order with its group, and once though the answer of a first try was lost
+    groupId: message.groupId ?? (facts.fifo ? message.messageId : undefined),
+    deduplicationId: facts.fifo ? message.messageId : undefined,
     traceHeader: message.traceHeader
   }
 }
@@ -80,7 +91,27 @@ const retrySchedule = Schedule.exponential("100 millis").pipe(
   Schedule.jitteredWith({ min: 0.5, max: 1 })
 )
 
-/** Sends the copy; `undefined` when SQS accepted it. Tried again while the lease allows. */
+const timedOut = (queue: string, ms: number) =>
+  new NetworkError({
+    operation: "SendMessageBatch",
+    queue,
+    code: "TimeoutError",
+    detail: `no answer within ${Math.round(ms)} ms`
+  })
+
+/** The message is deleted only after SQS said that it has the copy. */
+const noAnswer = (queue: string) =>
+  new ServiceError({
+    operation: "SendMessageBatch",
+    queue,
+    code: "NoAnswer",
+    detail: "the copy is missing in the answer"
+  })
+
+/**
+ * Sends the copy; `undefined` when SQS accepted it. Tried again until the lease ends: then somebody else may work on the
+ * message.
+ */
 export const send =
   (o: DeadLetterOptions) =>
   (
@@ -91,24 +122,24 @@ export const send =
   ): Effect.Effect<SettlementProblem | undefined> => {
     const { url } = o
     if (url === undefined) return Effect.succeed(new NoDeadLetterQueue({ queue: o.queue }))
-    const entry = copyOf(message, { reason, error, origin: o.queue, maxBytes: o.maxBytes })
-    const once = Effect.interruptible(o.sqs.sendBatch(url, [entry])).pipe(
-      Effect.timeoutFail({
-        duration: o.callTimeoutMs,
-        onTimeout: () =>
-          new NetworkError({
-            operation: "SendMessageBatch",
-            queue: url,
-            code: "TimeoutError",
-            detail: `no answer within ${o.callTimeoutMs} ms`
-          })
-      }),
-      Effect.flatMap(([result]): Effect.Effect<void, SqsError> =>
-        result?._tag === "Failed" ? Effect.fail(result.error) : Effect.void
+    return Effect.suspend(() => {
+      const facts = { reason, error, origin: o.queue, maxBytes: o.maxBytes, fifo: url.endsWith(".fifo") }
+      const entry = copyOf(message, facts)
+      const leftMs = Math.max(0, notAfter - o.clock.now())
+      let last: SqsError | undefined
+      const once = Effect.suspend(() => o.sqs.sendBatch(url, [entry])).pipe(
+        Effect.interruptible,
+        Effect.timeoutFail({ duration: o.callTimeoutMs, onTimeout: () => timedOut(url, o.callTimeoutMs) }),
+        Effect.flatMap(([result]): Effect.Effect<unknown, SqsError> =>
+          result === undefined ? noAnswer(url) : result._tag === "Failed" ? result.error : Effect.void
+        ),
+        Effect.tapError((e) => Effect.sync(() => (last = e)))
       )
-    )
-    return once.pipe(
-      Effect.retry({ schedule: retrySchedule, while: (e) => e.retryable && o.clock.now() < notAfter }),
-      Effect.match({ onFailure: (e) => e, onSuccess: () => undefined })
-    )
+      return once.pipe(
+        Effect.retry({ schedule: retrySchedule, while: (e) => e.retryable }),
+        Effect.match({ onFailure: (e): SettlementProblem | undefined => e, onSuccess: () => undefined }),
+        Effect.timeoutOption(leftMs),
+        Effect.map(Option.getOrElse(() => last ?? timedOut(url, leftMs)))
+      )
+    })
   }

@@ -37,6 +37,8 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
   phase: "waiting" | "running" | "ending" | "settled" = "waiting"
   /** its handler was interrupted by a stop */
   cut = false
+  /** its dead-letter copy was accepted: only the delete is left to do */
+  copied = false
   readonly lease: HeldLease
   private decodedBody: A | undefined
   private claimed = false
@@ -256,7 +258,10 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     const { deadLetter, forker } = this.host
     forker.fork(deadLetter(this.message, reason, error, this.lease.now.deadline)).addObserver((exit) => {
       const problem = Exit.isSuccess(exit) ? exit.value : undefined
-      if (Exit.isSuccess(exit) && problem === undefined) return this.sendDelete(asked)
+      if (Exit.isSuccess(exit) && problem === undefined) {
+        this.copied = true
+        return this.sendDelete(asked)
+      }
       this.finish({ asked, confirmed: false, problem })
     })
   }

@@ -144,7 +144,7 @@ export class Dispatcher<A> {
     const { finished } = this.options
     this.inHand.delete(delivery)
     this.host.slots.settled()
-    if (settled.asked._tag === "Delete") {
+    if (settled.asked._tag === "Delete" || delivery.copied) {
       if (settled.confirmed) finished.forget(delivery.messageId)
       else finished.add(delivery.messageId)
     }
