@@ -267,7 +267,7 @@ export const advise = (runTimes: ReadonlyArray<Duration.DurationInput>): Advice 
   const p99 = quantile(runsMs, 0.99)
   const max = runsMs[runsMs.length - 1]!
   const slot = Math.min(RECOVERY_TARGET_MS, roundUp(2 * p99))
-  const short = Math.max(10_000, slot / 4)
+  const short = roundUp(slot / 4)
   const plain = roundUp(2 * max)
   return {
     runs: runsMs.length,
