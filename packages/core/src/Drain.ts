@@ -12,7 +12,7 @@ import type { Settled } from "./Settlement.js"
 /**
  * What became of one delivery that was in hand when the stop began, or that the open receives still brought.
  *
- * - `settled`: its handler ended by itself, and SQS confirmed the settlement.
+ * - `settled`: its handler ended by itself, or its body was none, and SQS confirmed the settlement.
  * - `released`: it had not started and is visible to others again.
  * - `interrupted`: its handler was cut at the deadline; the message is visible to others again.
  * - `lost`: its lease was lost.
@@ -76,9 +76,12 @@ export interface Drainable {
   readonly stopAsking: Effect.Effect<void>
   /** completes when the open receives have answered */
   readonly receivesAnswered: Effect.Effect<void>
-  /** gives the open receives up; a message that one of them was about to bring stays hidden for its visibility */
+  /**
+   * gives the open receives up, and completes when they have ended; a message that one of them was about to bring stays
+   * hidden for its visibility
+   */
   readonly abortReceives: Effect.Effect<void>
-  /** gives back what has not started; what comes later is given back at once */
+  /** gives back what has not started */
   readonly releaseWaiting: Effect.Effect<void>
   /** completes when no handler runs */
   readonly handlersEnded: Effect.Effect<void>
@@ -124,7 +127,8 @@ export const drain = (target: Drainable, settings: DrainSettings): Effect.Effect
     const receives = Effect.gen(function* () {
       const answered =
         settings.openReceives === "await" && (yield* within(target.receivesAnswered, deadline - target.now()))
-      if (!answered) yield* target.abortReceives
+      // a port may hold on to a receive that was given up
+      if (!answered) yield* within(target.abortReceives, settings.interruptTimeoutMs)
       yield* target.releaseWaiting
     })
     const handlers = Effect.gen(function* () {
@@ -167,11 +171,14 @@ export const incomplete = (report: DrainReport): DrainIncomplete => {
  * @since 0.1.0
  * @category rendering
  */
-export const render = (report: DrainReport): string =>
-  [
-    `${report.queue}: ${report.complete ? "drained" : "drain not complete"} in ${Duration.format(report.took)}, ${report.deliveries.length} deliveries`,
+export const render = (report: DrainReport): string => {
+  const n = report.deliveries.length
+  const what = n === 0 ? "nothing was in hand" : n === 1 ? "1 delivery" : `${n} deliveries`
+  return [
+    `${report.queue}: ${report.complete ? "drained" : "drain not complete"} in ${Duration.format(report.took)}, ${what}`,
     ...report.deliveries.map(
       (d) =>
         `  ${d.messageId} (receive ${d.receiveCount}): ${d.became}${d.settled?.problem === undefined ? "" : ` — ${d.settled.problem.message}`}`
     )
   ].join("\n")
+}

@@ -208,8 +208,8 @@ export const open = <A, RP, R>(
         }),
         poller.stop
       ),
-      receivesAnswered: Effect.ignore(polled),
-      abortReceives: Effect.zipRight(poller.abort, Effect.ignore(polled)),
+      receivesAnswered: Effect.asVoid(Effect.exit(polled)),
+      abortReceives: Effect.zipRight(poller.abort, Effect.asVoid(Effect.exit(polled))),
       releaseWaiting: Effect.sync(() => dispatcher.releaseWaiting()),
       handlersEnded: dispatcher.handlersEnded,
       interruptHandlers: Effect.sync(() => dispatcher.interruptHandlers()),
@@ -223,8 +223,10 @@ export const open = <A, RP, R>(
       }),
       () =>
         Effect.gen(function* () {
-          const report = yield* Drain.drain(target, options.drain)
-          watch.close()
+          // in a fiber that is nobody's child: a second interruption would cut what a child waits for
+          const report = yield* Effect.flatten(Fiber.await(forker.fork(Drain.drain(target, options.drain))))
+          // the lease of a handler that could not be interrupted is still extended, if the process lives on
+          if (!report.deliveries.some((d) => d.became === "abandoned")) watch.close()
           slots.close()
           observer.drained(report)
           if (!report.complete) return yield* Effect.die(Drain.incomplete(report))

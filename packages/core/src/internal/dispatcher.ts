@@ -244,9 +244,11 @@ const drained = (d: LiveDelivery<any>, settled: Settled): DrainedDelivery => ({
       ? "lost"
       : !settled.confirmed
         ? "not confirmed"
-        : !d.started
-          ? "released"
-          : d.cut && settled.asked._tag === "Release"
-            ? "interrupted"
-            : "settled"
+        : settled.asked._tag !== "Release"
+          ? "settled"
+          : !d.started
+            ? "released"
+            : d.cut
+              ? "interrupted"
+              : "settled"
 })
