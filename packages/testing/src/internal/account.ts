@@ -152,6 +152,7 @@ export class Account implements WorldOf<VirtualQueue> {
     queue.clear(now)
     this.queues.delete(queue.name)
     this.byArn.delete(queue.arn)
+    for (const [name, at] of this.deletedAt) if (at + recentlyDeletedMs <= now) this.deletedAt.delete(name)
     this.deletedAt.set(queue.name, now)
     this.dirty.add(queue)
   }

@@ -1,7 +1,5 @@
 /** Ids that follow from a seed: the n-th id of two simulators with one seed is the same. */
 
-const hex: ReadonlyArray<string> = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, "0"))
-
 const scramble = (n: number): number => {
   let h = n | 0
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
@@ -29,11 +27,20 @@ export const generator = (seed: number | string): (() => number) => {
   return next
 }
 
-const word = (n: number) => hex[n >>> 24]! + hex[(n >>> 16) & 0xff]! + hex[(n >>> 8) & 0xff]! + hex[n & 0xff]!
+const digits = Buffer.from("0123456789abcdef", "latin1")
+/** where the hex digits of a UUID stand */
+const places: ReadonlyArray<number> = [...Array(36).keys()].filter((at) => ![8, 13, 18, 23].includes(at))
+const text = Buffer.from("00000000-0000-0000-0000-000000000000", "latin1")
 
-/** A UUID of version 4. */
+/** A UUID of version 4. It is written into a buffer, because pieces put together would be kept as pieces. */
 export const uuid = (next: () => number): string => {
-  const b = word((next() & 0xffff0fff) | 0x4000)
-  const c = word((next() & 0x3fffffff) | 0x80000000)
-  return `${word(next())}-${b.slice(0, 4)}-${b.slice(4)}-${c.slice(0, 4)}-${c.slice(4)}${word(next())}`
+  for (let word = 0; word < 4; word++) {
+    const bits = next()
+    for (let digit = 0; digit < 8; digit++) {
+      text[places[word * 8 + digit]!] = digits[(bits >>> (28 - 4 * digit)) & 0xf]!
+    }
+  }
+  text[14] = digits[4]!
+  text[19] = digits[8 + (next() & 3)]!
+  return text.toString("latin1")
 }

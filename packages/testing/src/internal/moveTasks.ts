@@ -24,6 +24,7 @@ interface MoveTask {
 /** What AWS does without a rate is its own affair; this is fast, and still takes time. */
 const defaultRate = 500
 const longestMs = 36 * 3_600_000
+const mostListed = 10
 
 const notThere = (parameter: string) =>
   apiError("ResourceNotFoundException", `The resource that you specified for the ${parameter} parameter doesn't exist.`)
@@ -44,7 +45,7 @@ const readHandle = (handle: string): { readonly taskId: string; readonly sourceA
 }
 
 export class MoveTasks {
-  private readonly tasks: Array<MoveTask> = []
+  private tasks: Array<MoveTask> = []
   private readonly active = new Set<MoveTask>()
 
   constructor(
@@ -100,7 +101,7 @@ export class MoveTasks {
       failure: undefined,
       nextAt: now
     }
-    this.tasks.push(task)
+    this.remember(task)
     this.active.add(task)
     return { TaskHandle: handleOf(task) }
   }
@@ -120,8 +121,8 @@ export class MoveTasks {
   }
 
   list(sourceArn: string, max: number | undefined): { readonly Results: ReadonlyArray<object> } {
-    if (max !== undefined && (max < 1 || max > 10)) {
-      throw invalidParameter(max, "MaxResults", "Must be between 1 and 10, if provided.")
+    if (max !== undefined && (max < 1 || max > mostListed)) {
+      throw invalidParameter(max, "MaxResults", `Must be between 1 and ${mostListed}, if provided.`)
     }
     if (this.world.queueByArn(sourceArn) === undefined) throw notThere("SourceArn")
     const own = this.tasks.filter((task) => task.sourceArn === sourceArn).reverse()
@@ -148,6 +149,13 @@ export class MoveTasks {
       if (task === undefined || task.nextAt > now) return
       this.step(task)
     }
+  }
+
+  /** As many tasks of a queue are kept as can be listed. */
+  private remember(task: MoveTask): void {
+    const [oldest, ...others] = this.tasks.filter(({ sourceArn }) => sourceArn === task.sourceArn)
+    if (others.length >= mostListed - 1) this.tasks = this.tasks.filter((other) => other !== oldest)
+    this.tasks.push(task)
   }
 
   private step(task: MoveTask): void {

@@ -1,4 +1,5 @@
 /** What the checks of `Invariants` share: the deliveries of the consumer's queue, and the deadlines of their leases. */
+import { fromCode } from "@effect-sqs/core/SqsError"
 import { type Ask, type Deadline, type Delivery, type JournalView, settlementsOf } from "../../JournalQuery.js"
 import type { Expectations } from "../../Invariants.js"
 
@@ -48,3 +49,21 @@ export const leaseAt = (delivery: Delivery, index: number): number =>
     .until
 
 export const isKnownDone = (ask: Ask): boolean => ask.outcome === "done"
+
+/** Whether asking again can help; where no answer came it can. */
+export const retryable = (ask: Ask): boolean =>
+  ask.outcome === "lost" ||
+  ask.outcome === "interrupted" ||
+  ask.status === 0 ||
+  fromCode({
+    operation: ask.kind === "delete" ? "DeleteMessageBatch" : "ChangeMessageVisibilityBatch",
+    queue: "",
+    code: ask.code ?? "",
+    detail: ask.detail ?? "",
+    httpStatus: ask.status,
+    senderFault: ask.senderFault
+  }).retryable
+
+/** A refusal that tells that the delivery is not ours any more. */
+export const tellsLoss = (ask: Ask): boolean =>
+  (ask.outcome === "refused" || ask.outcome === "failed") && !retryable(ask)

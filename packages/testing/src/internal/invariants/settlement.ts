@@ -1,7 +1,17 @@
 /** Checks of how deliveries are settled. */
-import { fromCode } from "@effect-sqs/core/SqsError"
 import { type Ask, type Delivery, settlementsOf } from "../../JournalQuery.js"
-import { type Check, type Facts, type Finding, GRACE_MS, isKnownDone, leaseAt, ofDelivery, seconds } from "./facts.js"
+import {
+  type Check,
+  type Facts,
+  type Finding,
+  GRACE_MS,
+  isKnownDone,
+  leaseAt,
+  ofDelivery,
+  retryable,
+  seconds,
+  tellsLoss
+} from "./facts.js"
 
 /** A settlement that failed for good reason to try again is not given up with more lease left than this. */
 const GIVE_UP_MARGIN_MS = 10_000
@@ -71,23 +81,6 @@ export const settledOnce: Check = ({ deliveries, view }) => [
   })
 ]
 
-/** Whether asking again can help; where no answer came it can. */
-const retryable = (ask: Ask): boolean =>
-  ask.outcome === "lost" ||
-  ask.outcome === "interrupted" ||
-  ask.status === 0 ||
-  fromCode({
-    operation: ask.kind === "delete" ? "DeleteMessageBatch" : "ChangeMessageVisibilityBatch",
-    queue: "",
-    code: ask.code ?? "",
-    detail: ask.detail ?? "",
-    httpStatus: ask.status,
-    senderFault: ask.senderFault
-  }).retryable
-
-/** A refusal that tells that the delivery is not ours any more. */
-const tellsLoss = (ask: Ask): boolean => (ask.outcome === "refused" || ask.outcome === "failed") && !retryable(ask)
-
 export const retriedByClass: Check = (facts) =>
   facts.deliveries.flatMap((delivery) => {
     const settlements = settlementsOf(delivery)
@@ -119,14 +112,18 @@ const givenUp = ({ end, expectations }: Facts, delivery: Delivery, ask: Ask): Ar
 }
 
 export const nothingStranded: Check = ({ deliveries, expectations }) => {
-  if (expectations.drained !== true) return []
+  if (expectations.drained !== true || expectations.clockJumps === true) return []
   return deliveries.flatMap((delivery): Array<Finding> => {
     if (delivery.arrived === undefined) return []
     const open = delivery.runs.find((run) => run.ended === undefined)
     if (open !== undefined) return [ofDelivery(delivery, open.started.at, "its run has not ended")]
     if (settlementsOf(delivery).length > 0) return []
     const last = delivery.runs.at(-1)
-    if (last?.ended === undefined) return [ofDelivery(delivery, delivery.arrived.at, "neither run nor given back")]
+    if (last?.ended === undefined) {
+      return tookForLost(delivery, Infinity)
+        ? []
+        : [ofDelivery(delivery, delivery.arrived.at, "neither run nor given back")]
+    }
     const left = leaseAt(delivery, last.ended.index) - last.ended.at
     const lost =
       left <= 0 || tookForLost(delivery, last.ended.index) || (left <= GRACE_MS && last.outcome === "interrupted")

@@ -1,6 +1,6 @@
 /** Checks of how much a consumer takes on, and of its stop. */
-import { type Delivery, settlementsOf } from "../../JournalQuery.js"
-import { type Check, type Finding, leaseAt, ofDelivery } from "./facts.js"
+import { type Delivery, type Moment, settlementsOf } from "../../JournalQuery.js"
+import { type Check, type Finding, leaseAt, ofDelivery, tellsLoss } from "./facts.js"
 
 /** How soon after its arrival a delivery that is not wanted any more is given back. */
 const GIVE_BACK_MS = 1000
@@ -38,15 +38,29 @@ export const runningWithinConcurrency: Check = ({ deliveries, expectations: { co
   )
 }
 
-export const inHandWithinBounds: Check = ({ deliveries, expectations: { concurrency, prefetch = 0 }, view }) => {
+export const inHandWithinBounds: Check = ({
+  deliveries,
+  expectations: { clockJumps, concurrency, kind, prefetch = 0 },
+  view
+}) => {
   // without runs in the journal nothing tells when a slot is free
-  if (concurrency === undefined || view.runs.length === 0) return []
+  if (concurrency === undefined || clockJumps === true || view.runs.length === 0) return []
   const limit = concurrency + prefetch
+  const failures = kind === "fifo" ? groupFailures(deliveries) : undefined
   const steps = deliveries.flatMap((delivery): Array<Step> => {
     const { arrived } = delivery
     if (arrived === undefined) return []
     const lease = leaseAt(delivery, Infinity)
-    const ends = [delivery.runs.at(-1)?.ended, settlementsOf(delivery)[0]?.sent, { at: lease, index: -1 }]
+    const failure =
+      delivery.runs.length > 0 ? undefined : failures?.get(delivery.groupId)?.find((m) => m.index > arrived.index)
+    const loss = delivery.asks.find((ask) => ask.kind === "beat" && tellsLoss(ask))?.ended
+    const ends = [
+      delivery.runs.at(-1)?.ended,
+      settlementsOf(delivery)[0]?.sent,
+      loss,
+      failure,
+      { at: lease, index: -1 }
+    ]
       .filter((moment) => moment !== undefined)
       .sort((a, b) => a.at - b.at || a.index - b.index)
     const end = ends[0]!
@@ -61,6 +75,18 @@ export const inHandWithinBounds: Check = ({ deliveries, expectations: { concurre
     limit,
     (open) => `received as number ${open} in hand; concurrency and prefetch allow ${limit}`
   )
+}
+
+/** When a run of a group ended without success: what waits behind it is no longer in hand, it is on its way back. */
+const groupFailures = (deliveries: ReadonlyArray<Delivery>): ReadonlyMap<string | undefined, ReadonlyArray<Moment>> => {
+  const failures = new Map<string | undefined, Array<Moment>>()
+  for (const { groupId, runs } of deliveries) {
+    if (groupId === undefined) continue
+    const ends = runs.flatMap(({ ended, outcome }) => (ended === undefined || outcome === "success" ? [] : [ended]))
+    failures.set(groupId, [...(failures.get(groupId) ?? []), ...ends])
+  }
+  for (const ends of failures.values()) ends.sort((a, b) => a.index - b.index)
+  return failures
 }
 
 export const stopRunsNothing: Check = ({ deliveries, end, expectations: { stoppedAt } }) => {
