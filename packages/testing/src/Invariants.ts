@@ -39,6 +39,8 @@ export interface Expectations {
   readonly onLeaseLost?: "interrupt" | "continue" | undefined
   /** ms that a run may take to end once its lease has run out: its finalizers, a stall of the process; 1,000 */
   readonly graceMs?: number | undefined
+  /** its wall clock jumped: it may have given up leases that SQS still held, and nobody is told of that */
+  readonly clockJumps?: boolean | undefined
   /** the journal ends after a complete stop: nothing may be left over */
   readonly drained?: boolean | undefined
   /** epoch ms at which the consumer was told to stop */
@@ -145,7 +147,7 @@ export const all: ReadonlyArray<Invariant> = [
   invariant(
     12,
     "stopRunsNothing",
-    "after the stop no run starts, and what still arrives is given back within a second",
+    "after the stop no run starts, and what still arrives is given back at once",
     slots.stopRunsNothing
   ),
   invariant(

@@ -23,9 +23,9 @@ export interface Moment {
  * One thing that was asked of SQS for one delivery: an entry of a batch, or a single call. `beat`: the lease is extended;
  * `release`: the message is given back; `delete`.
  *
- * A change of visibility to more than 0 is a release when it comes after the delivery's run has ended and the delivery is
- * never deleted. Of a delivery that never ran, the last one is, if it shortens the lease or asks for what no beat of a
- * running handler asks. All others are beats. So releases with a delay need runs in the journal (`Tracking`).
+ * A change of visibility to more than 0 is taken for a beat while a handler runs. Else it is a release if it is the last
+ * that was asked for a delivery that is not deleted, or asks for what no beat asks; of a delivery that never ran, only if it
+ * shortens the lease or asks for what no beat asks. So releases with a delay need runs in the journal (`Tracking`).
  *
  * @since 0.1.0
  * @category models

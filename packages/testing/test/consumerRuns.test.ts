@@ -99,6 +99,14 @@ describe("The real consumer", () => {
     )
   }
 
+  it.effect("holds them when its process stalls and its wall clock jumps", () =>
+    Effect.forEach(seeds(8), (seed) =>
+      Effect.map(run({ seed, kind: "standard", faults: storm(seed, "standard"), mishaps: true }), (r) =>
+        Invariants.assertAll(r.entries, r.expectations)
+      )
+    )
+  )
+
   it.effect("does exactly the same again for the same seed", () =>
     Effect.gen(function* () {
       for (const seed of [0, 1, 2]) {

@@ -41,10 +41,22 @@ export interface Scenario {
   /** what stands between the consumer and SQS */
   readonly through?: ((sqs: Sqs.Sqs["Type"]) => Sqs.Sqs["Type"]) | undefined
   readonly faults?: FaultPlan.FaultPlan | undefined
+  /** its process stalls for up to 40 s, its wall clock jumps by up to 2 h, both ways */
+  readonly mishaps?: boolean | undefined
 }
 
+const LONGEST_STALL_MS = 40_000
+
+/** now and then, for ever */
+const befall = (worker: SimClock.SimProcess<unknown, unknown>) =>
+  Effect.gen(function* () {
+    yield* Effect.sleep(yield* Random.nextIntBetween(1000, 40_000))
+    if (yield* Random.nextBoolean) yield* worker.stall(yield* Random.nextIntBetween(1, LONGEST_STALL_MS))
+    else yield* worker.jumpMillis(yield* Random.nextIntBetween(-7_200_000, 7_200_000))
+  }).pipe(Effect.forever)
+
 /** Runs it to the end of the drain, and tells the journal with what is to be expected of it. */
-export const run = ({ faults, kind, seed, through = (sqs) => sqs }: Scenario) => {
+export const run = ({ faults, kind, mishaps = false, seed, through = (sqs) => sqs }: Scenario) => {
   const queue = queues[kind]
   const dead = kind === "fifo" ? "dead.fifo" : "dead"
   const program = Effect.gen(function* () {
@@ -63,7 +75,8 @@ export const run = ({ faults, kind, seed, through = (sqs) => sqs }: Scenario) =>
     // with the shorter one some handlers are cut off
     const drain = seed % 3 === 1 ? "20 seconds" : "2 minutes"
     const options = { concurrency, prefetch, lease: { visibility: "20 seconds" }, drain } as const
-    const worker = yield* Effect.forkDaemon(Consumer.run(queue, options, handler))
+    const worker = yield* SimClock.spawn("worker", Consumer.run(queue, options, handler))
+    const mishap = yield* Effect.fork(mishaps ? befall(worker) : Effect.void)
     for (let n = 0; n < 40; n++) {
       const fifo = { groupId: group(n), deduplicationId: String(n) }
       yield* send(queue.name, JSON.stringify({ n }), kind === "fifo" ? fifo : {})
@@ -71,7 +84,9 @@ export const run = ({ faults, kind, seed, through = (sqs) => sqs }: Scenario) =>
     }
     yield* Effect.sleep(yield* Random.nextIntBetween(0, 120_000))
     const stoppedAt = yield* SimClock.trueTimeMillis
-    const exit = yield* Fiber.interrupt(worker)
+    yield* Fiber.interrupt(mishap)
+    yield* worker.terminate
+    const exit = yield* worker.await
     const expectations: Invariants.Expectations = {
       queue: queue.name,
       kind,
@@ -79,6 +94,8 @@ export const run = ({ faults, kind, seed, through = (sqs) => sqs }: Scenario) =>
       prefetch,
       deadLetterQueue: dead,
       stoppedAt,
+      clockJumps: mishaps,
+      graceMs: 1000 + (mishaps ? LONGEST_STALL_MS : 0),
       // a drain that was not complete says so itself
       drained: Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause),
       context: `seed ${seed}, ${kind}`

@@ -99,8 +99,8 @@ export const usualExtensions = (deliveries: ReadonlyArray<Delivery>): ReadonlySe
 }
 
 /**
- * Tells releases with a delay from beats. After the last run's end a change is a release, if the delivery is never deleted.
- * When it never ran, its last change is one if it shortens the lease, or asks for what no beat asks.
+ * Tells releases with a delay from beats. After the last run's end a change is a release, if the delivery is never deleted,
+ * and if it is the last or asks for what no beat asks. When it never ran, its last change is one if it shortens the lease, or asks for what no beat asks.
  */
 export const classify = (delivery: Delivery, usual: ReadonlySet<number>): ReadonlyArray<Ask> => {
   const { asks, deadlines, runs } = delivery
@@ -109,7 +109,11 @@ export const classify = (delivery: Delivery, usual: ReadonlySet<number>): Readon
   if (runs.length > 0) {
     const ended = runs.at(-1)!.ended
     if (ended === undefined) return asks
-    return asks.map((ask) => (ask.kind === "beat" && ask.sent.index > ended.index ? release(ask) : ask))
+    // a settlement may have to wait, and then the lease is kept: what follows is what settles
+    const keeps = (ask: Ask, i: number) => i < asks.length - 1 && usual.has(ask.timeoutSeconds!)
+    return asks.map((ask, i) =>
+      ask.kind === "beat" && ask.sent.index > ended.index && !keeps(ask, i) ? release(ask) : ask
+    )
   }
   const last = asks.at(-1)
   if (last === undefined || last.kind !== "beat") return asks

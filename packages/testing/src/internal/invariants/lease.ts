@@ -51,6 +51,8 @@ export const withinTwelveHours: Check = ({ deliveries }) =>
 export const startsUnderLease: Check = ({ deliveries }) =>
   deliveries.flatMap((delivery) =>
     delivery.runs.flatMap((run) => {
+      // when the answer itself came too late, nobody could know
+      if ((delivery.arrived?.at ?? 0) >= delivery.deadlines[0]!.until) return []
       const lease = leaseAt(delivery, run.started.index)
       return run.started.at >= lease
         ? [

@@ -2,8 +2,11 @@
 import { type Delivery, type Moment, settlementsOf } from "../../JournalQuery.js"
 import { type Check, type Finding, leaseAt, ofDelivery, tellsLoss } from "./facts.js"
 
-/** How soon after its arrival a delivery that is not wanted any more is given back. */
-const GIVE_BACK_MS = 1000
+/**
+ * How soon a delivery that is not wanted any more is given back, once no receive is open that could take it straight back.
+ * In a FIFO group one goes after the other.
+ */
+const GIVE_BACK_MS = { standard: 1000, fifo: 5000 }
 
 interface Step {
   readonly at: number
@@ -89,16 +92,29 @@ const groupFailures = (deliveries: ReadonlyArray<Delivery>): ReadonlyMap<string 
   return failures
 }
 
-export const stopRunsNothing: Check = ({ deliveries, end, expectations: { stoppedAt } }) => {
+export const stopRunsNothing: Check = ({
+  deliveries,
+  end,
+  expectations: { kind = "standard", queue, stoppedAt },
+  view
+}) => {
   if (stoppedAt === undefined) return []
+  // nothing is received after the stop, so these are the receives that were open then
+  const lastAnswer = view.entries.reduce(
+    (last, e) =>
+      e._tag === "CallEnded" && e.operation === "ReceiveMessage" && (queue === undefined || e.queue === queue)
+        ? e.at
+        : last,
+    0
+  )
   return deliveries.flatMap((delivery): Array<Finding> => {
     const run = delivery.runs.find((r) => r.started.at > stoppedAt)
     if (run !== undefined) return [ofDelivery(delivery, run.started.at, "run started after the stop")]
     const { arrived } = delivery
     if (arrived === undefined || arrived.at <= stoppedAt || delivery.runs.length > 0) return []
     const given = settlementsOf(delivery)[0]?.sent.at ?? end
-    return given > arrived.at + GIVE_BACK_MS
-      ? [ofDelivery(delivery, arrived.at, "arrived after the stop and was not given back within a second")]
+    return given > Math.max(arrived.at, lastAnswer) + GIVE_BACK_MS[kind]
+      ? [ofDelivery(delivery, arrived.at, "arrived after the stop and was not given back at once")]
       : []
   })
 }
