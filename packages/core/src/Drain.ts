@@ -122,23 +122,19 @@ export const drain = (target: Drainable, settings: DrainSettings): Effect.Effect
   Effect.gen(function* () {
     const startedAt = target.now()
     const deadline = startedAt + settings.timeoutMs
+    const left = () => deadline - target.now()
     yield* target.stopAsking
-    // Nothing is released while our own receive could take it straight back.
-    const receives = Effect.gen(function* () {
-      const answered =
-        settings.openReceives === "await" && (yield* within(target.receivesAnswered, deadline - target.now()))
-      // a port may hold on to a receive that was given up
-      if (!answered) yield* within(target.abortReceives, settings.interruptTimeoutMs)
-      yield* target.releaseWaiting
-    })
-    const handlers = Effect.gen(function* () {
-      if (yield* within(target.handlersEnded, deadline - target.now())) return
+    const answered = settings.openReceives === "await" && (yield* within(target.receivesAnswered, left()))
+    // a port may hold on to a receive that was given up
+    if (!answered) yield* within(target.abortReceives, settings.interruptTimeoutMs)
+    // nothing is released before: our own receive could take it straight back
+    yield* target.releaseWaiting
+    if (!(yield* within(target.handlersEnded, left()))) {
       yield* target.interruptHandlers
       yield* within(target.handlersEnded, settings.interruptTimeoutMs)
-    })
-    yield* Effect.all([receives, handlers], { concurrency: "unbounded", discard: true })
+    }
     // retries of settlements may go on for a lease's length: a stop may not
-    yield* within(target.settlementsAnswered, Math.max(0, deadline - target.now()) + settings.interruptTimeoutMs)
+    yield* within(target.settlementsAnswered, Math.max(0, left()) + settings.interruptTimeoutMs)
     const deliveries = target.report()
     return {
       queue: target.queue,

@@ -119,7 +119,6 @@ export class Poller {
     this.stopped = true
     this.options.slots.stop()
     for (const wake of this.pauses) wake()
-    if (this.open === 0) this.close()
   })
 
   /** After `stop`: gives the open receives up. */

@@ -247,6 +247,25 @@ describe("drain", () => {
     )
   )
 
+  it.scoped("settlements that wait for company are sent at once when the stop begins", () =>
+    Effect.gen(function* () {
+      const virtual = yield* VirtualSqs.VirtualSqs
+      yield* sendMany("jobs", 4)
+      const { fiber } = yield* worker(
+        Consumer.run(Jobs, { settlement: { linger: "5 seconds" } }, (n) => Effect.sleep(n === 0 ? "1 minute" : 100))
+      )
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* calls("DeleteMessageBatch")).length, 0)
+      yield* Fiber.interruptFork(fiber)
+      yield* TestClock.adjust(1)
+      assert.deepInclude(yield* virtual.counters("jobs"), { inFlight: 1 })
+      assert.deepStrictEqual(
+        (yield* calls("DeleteMessageBatch")).map((c) => c.input.entries?.length),
+        [3]
+      )
+    }).pipe(Effect.provide(jobs()))
+  )
+
   it.scoped("D8 stopped and started again there is one set of receives, not two", () =>
     Effect.gen(function* () {
       const virtual = yield* VirtualSqs.VirtualSqs
