@@ -95,7 +95,11 @@ export const OptionsSchema = Schema.Struct({
   drain: Schema.optional(
     Schema.Struct({
       timeout: field(between(0, "12 hours"), "30 s", "how long handlers may run on when the consumer stops"),
-      interruptTimeout: field(between(0, "1 hour"), "5 s", "how long their cleanup may take after that, and what is still to be settled once more"),
+      interruptTimeout: field(
+        between(0, "1 hour"),
+        "5 s",
+        "how long their cleanup may take after that, and what is still to be settled once more"
+      ),
       openReceives: field(
         oneOf("await", "abort"),
         '"await"',
