@@ -36,7 +36,7 @@ const start = (kind: string, drainSeconds: number, onRunning: (kill: () => void)
   })
 
 // starting a process is most of it: all at once
-describe.concurrent("a worker's process", { timeout: 120_000 }, () => {
+describe.concurrent("a worker's process", { timeout: 300_000 }, () => {
   it("D10 SIGTERM and a clean drain: exit code 0", async () => {
     const ended = await start("short", 30, (kill) => kill())
     assert.strictEqual(ended.code, 0, ended.output)
