@@ -14,6 +14,7 @@ import {
   Option,
   Queue,
   Random,
+  Runtime,
   Schedule,
   Stream
 } from "effect"
@@ -553,6 +554,28 @@ describe("SimClock: what befalls a process", () => {
         })
       )
       assert.isAtMost(Array.from(yield* Fiber.roots).length, before)
+    })
+  )
+
+  it.effect("nobody runs in the name of a dead process, not even when the simulation ends", () =>
+    Effect.gen(function* () {
+      const told: Array<string> = []
+      yield* SimClock.run(
+        Effect.gen(function* () {
+          const p = yield* SimClock.spawn(
+            "worker",
+            Effect.flatMap(Effect.runtime<never>(), (runtime) => {
+              Runtime.runFork(runtime)(Effect.never).addObserver(() => told.push("observer"))
+              return Effect.onExit(Effect.never, () => Effect.sync(() => told.push("finalizer")))
+            })
+          )
+          yield* Effect.sleep("1 second")
+          yield* p.kill
+          yield* Effect.sleep("1 second")
+        })
+      )
+      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      assert.deepStrictEqual(told, [])
     })
   )
 

@@ -5,9 +5,9 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
+import { globalValue } from "effect/GlobalValue"
 import { hasProperty } from "effect/Predicate"
 import * as Scheduler from "effect/Scheduler"
 import { PCGRandom } from "effect/Utils"
@@ -307,11 +307,10 @@ export class Simulation {
 }
 
 /**
- * Effect keeps every root fiber that has not ended in a global set. Those that an ended simulation gave up never will,
- * so they are told that they were interrupted: whoever observes them lets go, and nothing runs on a dead scheduler.
+ * Effect keeps every root fiber that has not ended in a global set. Those that an ended simulation gave up never will, so
+ * they are taken out. They are not told that they ended: who observes them would run code in the name of a dead process.
  */
-const forget = (fiber: object): void => {
-  if (hasProperty(fiber, "setExitValue") && typeof fiber.setExitValue === "function") {
-    fiber.setExitValue(Exit.interrupt(FiberId.none))
-  }
+const forget = (fiber: unknown): void => {
+  const scope: unknown = globalValue(Symbol.for("effect/FiberScope/Global"), () => undefined)
+  if (hasProperty(scope, "roots") && scope.roots instanceof Set) scope.roots.delete(fiber)
 }
