@@ -86,7 +86,7 @@ export const handler =
   (
     body: Body,
     delivery: Delivery<Body>
-  ): Effect.Effect<void, E | HandlerError, Ledger | BR | RS | Exclude<R, CurrentClaim>> =>
+  ): Effect.Effect<void, Exclude<E, LedgerCancelled> | HandlerError, Ledger | BR | RS | Exclude<R, CurrentClaim>> =>
     Effect.gen(function* () {
       const id = { namespace: options.namespace ?? nameOf(queue.name), key: options.key(body) }
       const payload = options.payload === undefined ? yield* encoded(id, queue, body) : options.payload(body)
@@ -105,7 +105,7 @@ export const handler =
         (e): e is LedgerCancelled => e instanceof LedgerCancelled,
         () => Effect.void
       )
-    ) as Effect.Effect<void, E | HandlerError, Ledger | BR | RS | Exclude<R, CurrentClaim>>
+    ) as Effect.Effect<void, Exclude<E, LedgerCancelled> | HandlerError, Ledger | BR | RS | Exclude<R, CurrentClaim>>
 
 const encoded = <Body, BI, BR>(
   id: { readonly namespace: string; readonly key: string },

@@ -200,9 +200,9 @@ const subject = ({ holder }: running.RunningClaim) => ({
  *     (call) => charge(order, call.ref)
  *   )
  */
-export const outside = <A, I, RS, E, R>(
+export const outside = <A, I, RS, P, E extends P, R>(
   ref: string,
-  policy: OutsidePolicy<A, I, RS, E>,
+  policy: OutsidePolicy<A, I, RS, P>,
   call: (call: OutsideCall) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | OutsideError, CurrentClaim | RS | R> =>
   Effect.gen(function* () {

@@ -1,6 +1,7 @@
 /** A libSQL client of one file that waits for locks in Effect's time; see `SqliteFile.ts` for why it must be. */
 import { createClient, LibsqlError, type Client, type InArgs, type InStatement, type Transaction } from "@libsql/client"
-import type * as Duration from "effect/Duration"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
 import * as Schedule from "effect/Schedule"
@@ -8,9 +9,9 @@ import type * as Scope from "effect/Scope"
 import type { LedgerStoreError } from "../LedgerError.js"
 import { toStoreError } from "./sqlErrors.js"
 
-/** quick at first, for the locks of short transactions; then sparing: each try costs a millisecond of the event loop */
+/** quick at first, for the locks of short transactions */
 const waiting = Schedule.exponential("2 millis").pipe(
-  Schedule.union(Schedule.spaced("50 millis")),
+  Schedule.union(Schedule.spaced("25 millis")),
   Schedule.jitteredWith({ min: 0.5, max: 1 })
 )
 
@@ -18,13 +19,28 @@ const isBusy = (error: unknown) => error instanceof LibsqlError && error.code ==
 
 const toUrl = (filename: string) => `file:${filename.split("/").map(encodeURIComponent).join("/")}`
 
+/**
+ * One call a turn of the event loop. SQLite's calls are synchronous, and what waits for one goes on in the same turn: a
+ * process full of jobs would go from call to call without ever letting a timer or a socket have its turn.
+ */
+class Turns {
+  private last: Promise<void> = Promise.resolve()
+
+  next(): Promise<void> {
+    this.last = this.last.then(() => new Promise((resolve) => setImmediate(resolve)))
+    return this.last
+  }
+}
+
 /** connections of which each runs one thing at a time; one that was told BUSY is not used again */
 class Connections {
   private readonly idle: Array<Client> = []
   private closed = false
+  readonly turns = new Turns()
   constructor(private readonly url: string) {}
 
   async use<A>(f: (connection: Client) => Promise<A>): Promise<A> {
+    await this.turns.next()
     const connection = this.take()
     try {
       const a = await f(connection)
@@ -87,6 +103,7 @@ class LazyTransaction {
     if (this.open !== undefined) return this.open
     const begun = await this.patiently(
       async () => {
+        await this.connections.turns.next()
         const connection = this.connections.take()
         try {
           return { connection, transaction: await connection.transaction("write") }
@@ -106,6 +123,7 @@ class LazyTransaction {
   execute(statement: InStatement): Promise<Awaited<ReturnType<Transaction["execute"]>>> {
     return this.inTurn(async () => {
       const open = await this.begin()
+      await this.connections.turns.next()
       try {
         return await open.execute(statement)
       } catch (error) {
@@ -121,6 +139,7 @@ class LazyTransaction {
       this.connection = undefined
       this.open = undefined
       if (connection === undefined || open === undefined) return
+      await this.connections.turns.next()
       try {
         await how(open)
         this.connections.giveBack(connection, this.broken)
@@ -157,15 +176,23 @@ export const make = (
       (open) => Effect.sync(() => open.close())
     )
 
+    /** one of those who were told BUSY asks again, the others wait for it: each try costs ms of the event loop */
+    const asking = yield* Effect.makeSemaphore(1)
+
     const patiently: Patiently = async (f, stopped = () => false) => {
+      const attempt = Effect.tryPromise({ try: f, catch: (error) => error })
       const result = await run(
-        Effect.tryPromise({ try: f, catch: (error) => error }).pipe(
-          Effect.retry({
-            schedule: Schedule.upTo(waiting, busyTimeout),
-            while: (error) => isBusy(error) && !stopped()
-          }),
-          Effect.either
-        )
+        Effect.gen(function* () {
+          const startedAt = yield* Clock.currentTimeMillis
+          const worthwhile = (error: unknown) =>
+            Effect.map(
+              Clock.currentTimeMillis,
+              (now) => isBusy(error) && !stopped() && now - startedAt < Duration.toMillis(busyTimeout)
+            )
+          return yield* Effect.catchIf(attempt, isBusy, () =>
+            asking.withPermits(1)(Effect.retry(attempt, { schedule: waiting, while: worthwhile }))
+          )
+        }).pipe(Effect.either)
       )
       if (result._tag === "Left") throw result.left
       return result.right

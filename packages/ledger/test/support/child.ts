@@ -4,8 +4,8 @@ import { spawn } from "node:child_process"
 import * as path from "node:path"
 
 export interface Child {
-  /** waits until it has said this line */
-  readonly says: (line: string) => Effect.Effect<void>
+  /** waits until it has said a line that begins so, and gives it */
+  readonly says: (beginning: string) => Effect.Effect<string>
   /** SIGKILL, and waits until it is gone */
   readonly kill: Effect.Effect<void>
 }
@@ -23,13 +23,17 @@ export const child = (script: string, ...args: ReadonlyArray<string>) =>
       running.stdout.on("data", (data) => (out += String(data)))
       const gone = new Promise<void>((resolve) => running.once("exit", () => resolve()))
       return {
-        says: (line) =>
-          Effect.async<void>((resume) => {
+        says: (beginning) =>
+          Effect.async<string>((resume) => {
             const look = () => {
-              if (out.split("\n").includes(line)) resume(Effect.void)
+              const line = out
+                .split("\n")
+                .slice(0, -1)
+                .find((l) => l.startsWith(beginning))
+              if (line !== undefined) resume(Effect.succeed(line))
             }
             running.stdout.on("data", look)
-            void gone.then(() => resume(Effect.dieMessage(`the process ended without saying ${line}: ${errors}`)))
+            void gone.then(() => resume(Effect.dieMessage(`the process ended without saying ${beginning}: ${errors}`)))
             look()
           }),
         kill: Effect.promise(() => {
