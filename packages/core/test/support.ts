@@ -1,5 +1,5 @@
 import { VirtualSqs } from "@effect-sqs/testing"
-import { Effect, Exit, Fiber, Option, type Scope, TestClock } from "effect"
+import { Effect, type Exit, Fiber, Option, type Scope, TestClock } from "effect"
 
 /** A worker under test: it runs beside the test and is drained at its end, with virtual time passing meanwhile. */
 export interface Worker<E> {
