@@ -9,7 +9,7 @@ import * as RuntimeFlags from "effect/RuntimeFlags"
  */
 export interface Forker<R> {
   readonly fork: <A, E>(effect: Effect.Effect<A, E, R>) => Fiber.RuntimeFiber<A, E>
-  /** calls `f` after `ms`; the answer cancels */
+  /** calls `f` after `ms`, rounded up to whole ones; the answer cancels */
   readonly after: (ms: number, f: () => void) => () => void
 }
 
@@ -19,7 +19,8 @@ export const make = <R>(runtime: Runtime.Runtime<R>): Forker<R> => {
   return {
     fork: (effect) => fork(effect),
     after: (ms, f) => {
-      const fiber = fork(Effect.map(Effect.sleep(Math.max(0, ms)), f))
+      // a timer of less than the clock's grain fires too early: who looks at the time would set it again and again
+      const fiber = fork(Effect.map(Effect.sleep(Math.max(0, Math.ceil(ms))), f))
       return () => fiber.unsafeInterruptAsFork(FiberId.none)
     }
   }
