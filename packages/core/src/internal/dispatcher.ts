@@ -6,7 +6,6 @@ import * as Lease from "../Lease.js"
 import type { Receipt } from "../Poller.js"
 import type { Redelivery } from "../Redelivery.js"
 import type { Settled } from "../Settlement.js"
-import type { ReceivedMessage } from "../Sqs.js"
 import type { DecodeError, SqsQueue } from "../SqsQueue.js"
 import { LiveDelivery } from "./delivery.js"
 import type { Finished } from "./finished.js"
@@ -44,7 +43,10 @@ export class Dispatcher<A> {
   private watchers: Array<() => void> = []
 
   constructor(private readonly options: DispatcherOptions<A>) {
-    this.groups = options.queue.kind === "fifo" ? new Groups() : undefined
+    const { forker, slots } = options.host
+    // half of what is fetched ahead may be held behind failures: the rest is for the other groups
+    const mostHeld = Math.floor((slots.options.prefetch ?? 0) / 2)
+    this.groups = options.queue.kind === "fifo" ? new Groups(forker, mostHeld) : undefined
     this.host = {
       ...options.host,
       redelivery: options.redelivery,
@@ -64,34 +66,40 @@ export class Dispatcher<A> {
   // ---- from the receive to the handler -------------------------------------------------------------------------
 
   accept(receipt: Receipt): void {
-    const { finished, queue, watch } = this.options
     const { clock, observer, settings } = this.host
     const lease = Lease.start(settings, receipt.callStart, receipt.arrival)
     const deadline = clock.epoch() + (lease.deadline - clock.now())
     const received: Array<LiveDelivery<any>> = []
-    const decoded: Array<Exit.Exit<A, DecodeError> | undefined> = []
     for (const message of receipt.messages) {
       const delivery = new LiveDelivery<any>(this.host, message, lease)
       this.inHand.add(delivery)
       received.push(delivery)
       observer.received(delivery, deadline, message.sentAt)
-      decoded.push(queue.decodeNow(message.body))
     }
-    watch.add(received.map((d) => d.lease))
-    for (let i = 0; i < received.length; i++) {
-      const delivery = received[i]!
-      if (finished.has(delivery.messageId)) {
-        observer.duplicateDeleted(delivery)
-        delivery.deleteAgain()
-      } else if (decoded[i] === undefined) this.decodeLater(delivery, receipt.messages[i]!)
-      else this.decoded(delivery, decoded[i]!)
+    this.options.watch.add(received.map((d) => d.lease))
+    for (const delivery of received) {
+      // FIFO: in the order of the receive, behind its group, if that is busy
+      if (this.groups === undefined || this.groups.enter(delivery)) this.proceed(delivery)
     }
     this.pump()
     observer.places(this.host.slots.running, this.waiting.length)
+    if (this.groups !== undefined) observer.blockedGroups(this.groups.blocked)
   }
 
-  private decodeLater(delivery: LiveDelivery<A>, message: ReceivedMessage): void {
-    this.host.forker.fork(this.options.decode(message.body)).addObserver((exit) => {
+  /** Nothing is before it. */
+  private proceed(delivery: LiveDelivery<any>): void {
+    const { finished, queue } = this.options
+    if (finished.has(delivery.messageId)) {
+      this.host.observer.duplicateDeleted(delivery)
+      return delivery.deleteAgain()
+    }
+    const decoded = queue.decodeNow(delivery.message.body)
+    if (decoded === undefined) this.decodeLater(delivery)
+    else this.decoded(delivery, decoded)
+  }
+
+  private decodeLater(delivery: LiveDelivery<A>): void {
+    this.host.forker.fork(this.options.decode(delivery.message.body)).addObserver((exit) => {
       if (delivery.phase === "waiting") this.decoded(delivery, exit)
       this.pump()
     })
@@ -104,9 +112,7 @@ export class Dispatcher<A> {
       return delivery.reject(error, this.options.undecodable)
     }
     delivery.body = exit.value
-    // FIFO: behind its group, if that is busy
-    if (this.groups === undefined || this.groups.enter(delivery)) return this.options.admit(delivery)
-    this.host.observer.blockedGroups(this.groups.blocked)
+    this.options.admit(delivery)
   }
 
   /** The handler runs as soon as there is a place. */
@@ -153,7 +159,7 @@ export class Dispatcher<A> {
       const next = this.groups.settled(delivery, settled)
       this.host.observer.blockedGroups(this.groups.blocked)
       if (next !== undefined) {
-        this.options.admit(next)
+        this.proceed(next)
         this.pump()
       }
     }
