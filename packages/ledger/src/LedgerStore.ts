@@ -71,7 +71,7 @@ export class LedgerStore extends Context.Tag("@effect-sqs/ledger/LedgerStore")<
     /**
      * Takes a key that is new, to be tried again, or whose claim has ended. Condition: same payload, and one of these.
      * A claim that ended with an ambiguous call open is not taken: the row becomes `unknown`, without an owner, and that
-     * is what is answered. The same owner may ask again, as long as it has begun no call: it keeps its attempt.
+     * is what is answered. The same owner may ask again, as long as it has begun no call of its own: it keeps its attempt.
      */
     readonly claim: (
       request: LedgerId & {

@@ -11,6 +11,9 @@ import { patiently } from "./internal/calls.js"
 import * as running from "./internal/runningClaim.js"
 import * as values from "./internal/values.js"
 
+/** kept apart from the references of outside calls, which are remembered beside them */
+const memoryName = (step: string) => `step:${step}`
+
 /**
  * A piece of a job whose result is remembered: a later run of the job is given the result and goes on after the last step
  * that finished. Names are unique within a job, and must stay the same from one version of the program to the next.
@@ -45,14 +48,14 @@ export const step = <A, I, RS, E, R>(
       const claim = yield* CurrentClaim
       const { holder, ledger } = claim
       const what = `the result of step ${name}`
-      const remembered = yield* patiently(ledger, "recall", ledger.store.recall(holder, name))
+      const remembered = yield* patiently(ledger, "recall", ledger.store.recall(holder, memoryName(name)))
       if (Option.isSome(remembered)) return yield* values.decode(holder, what, result, remembered.value)
       const a = yield* restore(run)
       const text = yield* values.encode(holder, what, result, a, ledger.settings.maxResultBytes)
       yield* running.write(
         claim,
         "remember",
-        Effect.map(ledger.store.remember(holder, { name, result: text }), (done) =>
+        Effect.map(ledger.store.remember(holder, { name: memoryName(name), result: text }), (done) =>
           done ? Option.some(undefined) : Option.none()
         ),
         () => Effect.void

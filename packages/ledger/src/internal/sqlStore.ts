@@ -100,7 +100,7 @@ export const make = (sql: SqlClient.SqlClient, now: Effect.Effect<Fragment>): Le
 
   const store: LedgerStore["Type"] = {
     claim: (r) => {
-      const mine = sql`(l.state = 'in_progress' AND l.owner = ${r.owner} AND l.call_ref IS NULL)`
+      const mine = sql`(l.state = 'in_progress' AND l.owner = ${r.owner} AND l.call_seq = 0)`
       const lost = sql.literal("(l.state = 'in_progress' AND COALESCE(l.call_policy, '') = 'ambiguous')")
       return one("claim", (t) => {
         const until = sql`${t} + ${int(r.claimMs)}`

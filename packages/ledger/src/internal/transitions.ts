@@ -66,7 +66,7 @@ export const claim = (
   }
   if (row.payloadHash !== r.payloadHash) return undefined
   if (row.state === "in_progress") {
-    if (row.owner === r.owner && row.call === undefined) return { ...row, ...claimed }
+    if (row.owner === r.owner && row.callSeq === 0) return { ...row, ...claimed }
     if (row.claimUntil! > now) return undefined
     if (ambiguous(row)) return { ...toUnknown(row, now), notBefore: undefined }
     return { ...row, ...claimed, attempt: row.attempt + 1, callSeq: 0, claimedFrom: "expired" }

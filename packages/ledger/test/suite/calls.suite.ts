@@ -382,6 +382,18 @@ export const calls = (backend: Backend) => {
         assert.deepStrictEqual(ran, ["render", "upload", "upload"])
       }))
 
+    test("a step and an outside call of one name are two things", () =>
+      Effect.gen(function* () {
+        const both = yield* run(newKey(), () =>
+          Effect.gen(function* () {
+            const a = yield* Ledger.step("charge", Schema.String, Effect.succeed("a step"))
+            const b = yield* Ledger.outside("charge", replayable, () => Effect.succeed("a call"))
+            return `${a}, ${b}`
+          })
+        )
+        assert.strictEqual(both, "a step, a call")
+      }))
+
     test("an owner that was taken over cannot remember a step any more", () =>
       Effect.gen(function* () {
         const key = newKey()
@@ -413,7 +425,7 @@ export const calls = (backend: Backend) => {
         )
         assert.isTrue(Exit.isFailure(exit))
         assert.deepStrictEqual(yield* rows.of(key), [])
-        assert.isTrue(Option.isNone(yield* store.recall(idOf(key), "save")))
+        assert.isTrue(Option.isNone(yield* store.recall(idOf(key), "step:save")))
       }))
   })
 }

@@ -4,7 +4,7 @@ import { type LedgerStore } from "@effect-sqs/ledger/LedgerStore"
 import { Verdict } from "@effect-sqs/ledger/Verdict"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Option, Schema, TestClock } from "effect"
-import { type Backend, ledgerOn, type Rows } from "../support/backend.js"
+import { type Backend, ledgerOn, Rows } from "../support/backend.js"
 import { Faults, type Lost, type Operation } from "../support/faults.js"
 import { deadCaller, exitOf, gated, idOf, newKey, record, run, tagOf } from "../support/jobs.js"
 
@@ -124,6 +124,43 @@ export const lostReplies = (backend: Backend) => {
           assert.strictEqual(Exit.isSuccess(exit) && exit.value.state, "cancelled")
         }))
     }
+
+    test("the answer to the job's own COMMIT is lost: it is completed, and its rows are there once", () =>
+      Effect.gen(function* () {
+        const key = newKey()
+        const faults = yield* Faults
+        const rows = yield* Rows
+        yield* faults.lose("transaction", "answer")
+        const job = (claim: Ledger.Claim<string>) => claim.commit(Effect.as(rows.insert(key, "row"), "committed"))
+        assert.deepStrictEqual(yield* exitOf(run(key, job)), Exit.succeed("committed"))
+        assert.deepStrictEqual(yield* rows.of(key), ["row"])
+      }))
+
+    test("the job's own BEGIN is lost: to be tried again, no rows", () =>
+      Effect.gen(function* () {
+        const key = newKey()
+        const faults = yield* Faults
+        const rows = yield* Rows
+        yield* faults.lose("transaction", "request")
+        const job = (claim: Ledger.Claim<string>) => claim.commit(Effect.as(rows.insert(key, "row"), "committed"))
+        assert.strictEqual(tagOf(yield* exitOf(run(key, job))), "LedgerStoreError")
+        assert.deepStrictEqual([(yield* record(key)).state, yield* rows.of(key)], ["retryable", []])
+        assert.deepStrictEqual(yield* exitOf(run(key, job)), Exit.succeed("committed"))
+      }))
+
+    test("claim: the answer to a takeover is lost, while a replayable call of the dead owner is open", () =>
+      Effect.gen(function* () {
+        const key = newKey()
+        const faults = yield* Faults
+        yield* deadCaller(key, "charge", "replayable")
+        yield* TestClock.adjust("1 minute")
+        yield* faults.lose("claim", "answer")
+        const job = () =>
+          Ledger.outside("charge", Ledger.replayable({ timeout: "1 second", result: Schema.String }), (call) =>
+            Effect.succeed(`charged at attempt ${call.attempt}`)
+          )
+        assert.deepStrictEqual(yield* exitOf(run(key, job)), Exit.succeed("charged at attempt 2"))
+      }))
 
     test("claim: no answer ever comes, but it was done: others wait for the claim to end, then one takes over", () =>
       Effect.gen(function* () {

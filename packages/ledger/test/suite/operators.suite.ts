@@ -299,7 +299,7 @@ export const operators = (backend: Backend) => {
         assert.isAtLeast(yield* Ledger.sweep, 2)
         assert.isTrue(Option.isNone(yield* Ledger.get(idOf(key))))
         assert.isTrue(Option.isNone(yield* Ledger.get(idOf(dead))))
-        assert.isTrue(Option.isNone(yield* store.recall(idOf(key), "s")))
+        assert.isTrue(Option.isNone(yield* store.recall(idOf(key), "step:s")))
         assert.isTrue(Option.isSome(yield* Ledger.get(open)))
         assert.strictEqual(yield* run(key, () => Effect.succeed("again")), "again")
         yield* failureOf(run(open.key, () => Effect.die("ran")))

@@ -3,7 +3,8 @@ import { LedgerStoreError } from "@effect-sqs/ledger/LedgerError"
 import { LedgerStore } from "@effect-sqs/ledger/LedgerStore"
 import { Context, Deferred, Effect, Layer } from "effect"
 
-export type Operation = Exclude<keyof LedgerStore["Type"], "transaction" | "inTransaction">
+/** `transaction`: its request is BEGIN, its answer that of COMMIT */
+export type Operation = Exclude<keyof LedgerStore["Type"], "inTransaction">
 
 /** `request`: the call does not reach the store; `answer`: it does its work, and the answer is lost */
 export type Lost = "request" | "answer"
@@ -82,7 +83,7 @@ const make = (store: LedgerStore["Type"]) => {
 
   const wrapped = Object.fromEntries(
     Object.entries(store).map(([name, member]) =>
-      typeof member === "function" && name !== "transaction"
+      typeof member === "function"
         ? [name, (...args: Array<any>) => wrap(name as Operation, (member as any)(...args))]
         : [name, member]
     )
