@@ -12,7 +12,7 @@ export const simulate = <A, E>(
 ): Effect.Effect<A, E | SimClock.SimStuck> =>
   SimClock.run(Effect.scoped(Effect.provide(Effect.flatMap(VirtualSqs.VirtualSqs, program), jobs(options))), {
     start: 0,
-    seed: 0
+    seed: options.seed ?? 0
   })
 
 /** Runs it beside the test, and drains it at the test's end. */
