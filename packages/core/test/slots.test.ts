@@ -282,6 +282,25 @@ describe("slots", () => {
     assert.deepStrictEqual(c.open, [2])
   })
 
+  it("handlers that end at once free their places in one breath: the receive that waits gets them all", () => {
+    const c = new Consumer({ concurrency: 20 })
+    for (let i = 0; i < 3; i++) c.ask()
+    assert.deepStrictEqual(c.open, [10, 10])
+    c.starts = false
+    c.answer(10)
+    for (let i = 0; i < 10; i++) {
+      c.slots.start()
+      c.slots.end(0)
+    }
+    assert.deepStrictEqual(c.open, [10, 10])
+    // less than a receive can bring: it waits, but not for long, though nothing runs
+    c.ask()
+    c.answer(5)
+    assert.deepStrictEqual(c.open, [10])
+    c.timers.fire()
+    assert.deepStrictEqual(c.open, [10, 5])
+  })
+
   it("a full receive does not wait for more", () => {
     const c = new Consumer({ concurrency: 20 })
     c.ask()

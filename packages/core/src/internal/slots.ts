@@ -99,7 +99,7 @@ export class Slots {
       const free = this.free
       if (this.paused || free < 1) return
       const full = Math.min(FULL_RECEIVE, this.capacity)
-      if (free < full && this.running > 0 && !this.lingered) return this.linger()
+      if (free < full && this.inHand > 0 && !this.lingered) return this.linger()
       this.lingered = false
       this.cancelLinger?.()
       this.cancelLinger = undefined
@@ -110,8 +110,10 @@ export class Slots {
   }
 
   private linger(): void {
-    // while enough is waiting no handler starves: a fuller receive is cheaper
-    if (this.cancelLinger !== undefined || this.waiting > this.prefetch / 2) return
+    if (this.cancelLinger !== undefined) return
+    // while enough is waiting no handler starves: a fuller receive is cheaper. When none runs, what is in hand is about to
+    // start, or comes with an open receive: handlers that end at once free their places one by one, but in one breath
+    if (this.running > 0 && this.waiting > this.prefetch / 2) return
     this.cancelLinger = this.forker.after(this.options.lingerMs, () => {
       this.cancelLinger = undefined
       this.lingered = true
