@@ -22,6 +22,9 @@ interface Answered {
   readonly result: Sqs.EntryResult | undefined
 }
 
+/** ten thousand take 2 s, on a machine that is busy with other things many times that */
+const SLOW_MACHINE_MS = 180_000
+
 const LINGER_MS = 50
 const CALL_TIMEOUT_MS = 1_000
 
@@ -447,13 +450,16 @@ describe("many at random times", () => {
     )
   }
 
-  it.effect("B9 10,000 settlements: what goes in comes out, exactly once each", () =>
-    Effect.gen(function* () {
-      const { calls, taken, times } = yield* run({ n: 10_000, seed: 1, trouble: 0, spreadMs: 60_000 })
-      assert.strictEqual(taken.size, 10_000)
-      assert.strictEqual(calls.flatMap((c) => c.entries).length, 10_000)
-      assert.isTrue([...times.values()].every((n) => n === 1))
-    })
+  it.effect(
+    "B9 10,000 settlements: what goes in comes out, exactly once each",
+    () =>
+      Effect.gen(function* () {
+        const { calls, taken, times } = yield* run({ n: 10_000, seed: 1, trouble: 0, spreadMs: 60_000 })
+        assert.strictEqual(taken.size, 10_000)
+        assert.strictEqual(calls.flatMap((c) => c.entries).length, 10_000)
+        assert.isTrue([...times.values()].every((n) => n === 1))
+      }),
+    SLOW_MACHINE_MS
   )
 
   it.effect("B9 3,000 settlements on a port full of faults: each caller has its own answer", () =>

@@ -91,7 +91,8 @@ export class Batcher<Entry> {
     if (at < this.timerAt) {
       this.cancelTimer?.()
       this.timerAt = at
-      this.cancelTimer = this.forker.after(at - now, () => {
+      // rather a part of a millisecond early than late
+      this.cancelTimer = this.forker.after(Math.floor(at - now), () => {
         this.timerAt = Infinity
         this.cancelTimer = undefined
         this.flush()
