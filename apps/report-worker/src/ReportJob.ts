@@ -91,7 +91,7 @@ const common = {
  * @since 0.1.0
  * @category models
  * @example
- * import { FlightDelaysJob } from "./ReportJob.js"
+ * import { FlightDelaysJob } from "../apps/report-worker/src/ReportJob.js"
  *
  * const job = new FlightDelaysJob({ jobId: "den-2001-02", period: "2001-02", airport: "DEN", locale: "ko" })
  */

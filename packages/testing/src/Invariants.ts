@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import type { Expectations } from "./Expectations.js"
 import type { Check, Finding } from "./internal/invariants/facts.js"
 import { groupOrder } from "./internal/invariants/groups.js"
 import * as lease from "./internal/invariants/lease.js"
@@ -14,42 +15,7 @@ import type { JournalEntry } from "./Journal.js"
 import { type JournalView, read } from "./JournalQuery.js"
 import * as Timeline from "./Timeline.js"
 
-/**
- * What is known of the consumer whose journal is checked; all is optional, and what is not said is not checked.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Expectations {
-  /** the consumer's queue; deliveries of other queues are left alone. Unset: all queues */
-  readonly queue?: string | undefined
-  /** `fifo` checks the order inside groups */
-  readonly kind?: "standard" | "fifo" | undefined
-  /** of all consumers of the queue together */
-  readonly concurrency?: number | undefined
-  /** of all consumers of the queue together; 0 */
-  readonly prefetch?: number | undefined
-  /** where the consumer sends its dead letters */
-  readonly deadLetterQueue?: string | undefined
-  /** the redelivery policy may delete what failed */
-  readonly policyDeletes?: boolean | undefined
-  /** the redelivery policy may leave what failed to SQS */
-  readonly leaves?: boolean | undefined
-  /** `continue`: handlers may go on without their lease */
-  readonly onLeaseLost?: "interrupt" | "continue" | undefined
-  /** ms that a run may take to end once its lease has run out: its finalizers, a stall of the process; 1,000 */
-  readonly graceMs?: number | undefined
-  /** its wall clock jumped: it may have given up leases that SQS still held, and nobody is told of that */
-  readonly clockJumps?: boolean | undefined
-  /** the journal ends after a complete stop: nothing may be left over */
-  readonly drained?: boolean | undefined
-  /** epoch ms at which the consumer was told to stop */
-  readonly stoppedAt?: number | undefined
-  /** messages that no handler ever sees, as those that cannot be decoded */
-  readonly neverRuns?: ((messageId: string) => boolean) | undefined
-  /** printed with a failure: the seed, the plan of faults */
-  readonly context?: string | undefined
-}
+export type * from "./Expectations.js"
 
 /**
  * One thing that must always hold. `section` is the item in the design's list of what must always hold.

@@ -1,6 +1,6 @@
 /** What was asked of SQS for each receipt handle, put together from the beginnings, effects and ends of the calls. */
 import type { CallEnded, CallStarted, JournalEntry } from "../Journal.js"
-import type { Ask, Delivery } from "../JournalQuery.js"
+import type { Ask, Delivery } from "../JournalLife.js"
 
 interface Begun {
   readonly entry: CallStarted

@@ -1,7 +1,7 @@
 /** What the checks of `Invariants` share: the deliveries of the consumer's queue, and the deadlines of their leases. */
 import { fromCode } from "@effect-sqs/core/SqsError"
 import { type Ask, type Deadline, type Delivery, type JournalView, settlementsOf } from "../../JournalQuery.js"
-import type { Expectations } from "../../Invariants.js"
+import type { Expectations } from "../../Expectations.js"
 
 export interface Facts {
   readonly view: JournalView
