@@ -29,15 +29,15 @@ Beside these, a consumer takes what is no plain value:
 | \`limit\` | none | \`{ of, weight }\`: a \`ConsumerLimit\` that several consumers share |
 | \`onEvent\` | none | called with each \`ConsumerEvent\`, beside the consumer |
 
-From the environment: \`ConsumerOptions.config("WORKER")\` reads \`WORKER_CONCURRENCY\`, \`WORKER_PREFETCH\`, \`WORKER_DEAD_LETTER_QUEUE\`,
-\`WORKER_LEASE_VISIBILITY\`, \`WORKER_LEASE_HEARTBEAT\` (a duration or \`off\`), \`WORKER_LEASE_EXTEND_BY\`, \`WORKER_LEASE_LIMIT\`,
-\`WORKER_RECEIVE_WAIT_TIME\`, \`WORKER_RECEIVE_PARALLEL\`, \`WORKER_DRAIN_TIMEOUT\` and \`WORKER_DRAIN_INTERRUPT_TIMEOUT\`, each optional.
+From the environment: \`ConsumerOptions.config("WORKER")\` reads all options of the first table, each optional, by their path in
+capitals: \`concurrency\` is \`WORKER_CONCURRENCY\`, \`lease.extendBy\` is \`WORKER_LEASE_EXTEND_BY\`. A heartbeat is a duration or \`off\`.
 
 ## What is held against the real queue
 
 At start the options are compared with what SQS tells of the queue. These are faults, and nothing is received: the queue is of
 another kind than its contract says; no \`lease.visibility\` is given and the queue's own is 0, or may not be read; a receive would
-wait longer than the client does; \`policy.totalTimeout\` is beyond \`lease.limit\`.
+wait longer than the client does; a timeout of \`policy\` is beyond \`lease.limit\`; \`deadLetterQueue\` is the queue itself, of
+another kind, or cannot be found. They are told together with the faults of the options themselves.
 
 These are said once, as a warning and in the \`Started\` event: \`maxReceiveCount\` below 3, no dead-letter queue, redeliveries
 that take longer than the queue keeps a message, a dead-letter queue that keeps messages no longer than its source, and all that

@@ -71,6 +71,8 @@ export interface PollerOptions {
 
 /** How much longer than its wait time a receive may take before it counts as hung. */
 const HUNG_MARGIN_MS = 10_000
+/** Sooner than that after an empty answer nothing is asked: a server that does not wait would be asked without end. */
+const SHORTEST_EMPTY_MS = 1_000
 /** A broken connection is tried anew almost at once; an outage of a minute sees about ten receives. */
 const FIRST_PAUSE_MS = 250
 const PAUSE_GROWTH = 3
@@ -155,7 +157,8 @@ export class Poller {
       const exit = yield* Effect.exit(Effect.interruptible(this.receive(asked)))
       const next = this.answered(asked, callStart, exit)
       if (next === "end") return
-      if (next !== "go on") {
+      if (next === "empty") yield* this.pause(callStart + SHORTEST_EMPTY_MS - clock.now())
+      else if (next !== "go on") {
         const pauseMs = next.upToMs * (0.5 + (yield* Random.next) / 2)
         observer.pollPaused(next.error, pauseMs)
         yield* this.pause(pauseMs)
@@ -167,7 +170,7 @@ export class Poller {
     asked: number,
     callStart: number,
     exit: Exit.Exit<ReadonlyArray<ReceivedMessage>, SqsError>
-  ): "go on" | "end" | { readonly upToMs: number; readonly error: SqsError } {
+  ): "go on" | "empty" | "end" | { readonly upToMs: number; readonly error: SqsError } {
     const { slots } = this.options
     if (Exit.isSuccess(exit)) return this.brought(asked, callStart, exit.value)
     slots.giveBack(asked)
@@ -176,7 +179,11 @@ export class Poller {
     return this.failed(this.errorOf(exit.cause))
   }
 
-  private brought(asked: number, callStart: number, messages: ReadonlyArray<ReceivedMessage>): "go on" | "end" {
+  private brought(
+    asked: number,
+    callStart: number,
+    messages: ReadonlyArray<ReceivedMessage>
+  ): "go on" | "empty" | "end" {
     const { clock, observer, parallel, slots } = this.options
     const arrival = clock.now()
     observer.polled(messages.length)
@@ -187,7 +194,8 @@ export class Poller {
     if (messages.length > 0) this.emit!({ messages, callStart, arrival })
     slots.giveBack(asked - messages.length)
     if (messages.length === asked && slots.wantsMore && this.open < parallel) this.openLane()
-    return messages.length === 0 && this.open > 1 ? "end" : "go on"
+    if (messages.length > 0) return "go on"
+    return this.open > 1 ? "end" : "empty"
   }
 
   private failed(error: SqsError): "end" | { readonly upToMs: number; readonly error: SqsError } {
@@ -245,6 +253,7 @@ export class Poller {
 
   /** A pause that a stop ends. */
   private pause(ms: number): Effect.Effect<void> {
+    if (ms <= 0 || this.stopped) return Effect.void
     return Effect.async<void>((resume) => {
       const wake = () => {
         this.pauses.delete(wake)

@@ -392,6 +392,25 @@ describe("drain", () => {
     }).pipe(Effect.provide(jobs({ faults: Fault.reset.pipe(Fault.on("ReceiveMessage")) })))
   )
 
+  it.scoped("a receive that fails after the stop began is not followed by a pause", () =>
+    Effect.gen(function* () {
+      const { fiber } = yield* worker(Consumer.run(Jobs, {}, () => Effect.void))
+      // the next receive is open, and fails 5 s after its start
+      let open = 0
+      while (open < 6) {
+        yield* TestClock.adjust("1 second")
+        open = (yield* receives()).length
+      }
+      yield* Fiber.interruptFork(fiber)
+      yield* TestClock.adjust("5 seconds")
+      assert.isTrue(Option.isSome(yield* Fiber.poll(fiber)))
+    }).pipe(
+      Effect.provide(
+        jobs({ faults: Fault.all(Fault.latency("5 seconds"), Fault.reset).pipe(Fault.on("ReceiveMessage")) })
+      )
+    )
+  )
+
   it.scoped("a stop while paused: handlers run out, what waits is released, and no receive is opened", () =>
     Effect.gen(function* () {
       const virtual = yield* VirtualSqs.VirtualSqs

@@ -427,6 +427,25 @@ describe("polling", () => {
     }).pipe(Effect.provide(jobs()))
   )
 
+  it.scoped("a queue that does not wait, by option or by nature, is asked once a second while it is idle", () => {
+    const hasty = withReceive((sqs, r) => sqs.receive({ ...r, waitTimeSeconds: 0 }))
+    return Effect.gen(function* () {
+      let done = 0
+      const handler = () => Effect.sync(() => void done++)
+      const short = yield* worker(Consumer.run(Jobs, { receive: { waitTime: 0 } }, handler))
+      yield* TestClock.adjust("30500 millis")
+      assert.strictEqual((yield* receives()).length, 31)
+      yield* sendMany("jobs", 1)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(done, 1)
+      yield* short.stop
+      const since = yield* Effect.clockWith((c) => c.currentTimeMillis)
+      yield* worker(Consumer.run(Jobs, {}, handler).pipe(Effect.provide(hasty)))
+      yield* TestClock.adjust("30500 millis")
+      assert.strictEqual((yield* receives(since)).length, 31)
+    }).pipe(Effect.provide(jobs()))
+  })
+
   it.scoped("a burst after idle fans out to several receives, and when it is over one is left", () =>
     Effect.gen(function* () {
       const virtual = yield* VirtualSqs.VirtualSqs

@@ -83,7 +83,7 @@ export const open = <A, RP, R>(
     const { queue } = o
     const byKind = queue.kind === "fifo" ? Redelivery.fifo : Redelivery.standard
     const givenRedelivery: Redelivery.Redelivery<string, RP> = o.redelivery ?? byKind
-    const started = yield* start(port, queue, o.options, o.policy, givenRedelivery)
+    const started = yield* start(port, queue, o.options, o.policy, givenRedelivery, o.limit)
     const { options, settings, url } = started
 
     const leaseClock = Time.make(clock)
