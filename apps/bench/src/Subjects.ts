@@ -46,6 +46,7 @@ const sdkOptions = (endpoint: string): SQSClientConfig => ({
   retryMode: "standard",
   requestHandler: {
     connectionTimeout: CALL_TIMEOUT_MS,
+    requestTimeout: WAIT_SECONDS * 1000 + CALL_TIMEOUT_MS,
     socketTimeout: WAIT_SECONDS * 1000 + CALL_TIMEOUT_MS,
     throwOnRequestTimeout: true,
     httpAgent: { keepAlive: true, maxSockets: 50 }

@@ -110,7 +110,7 @@ const runFigures = async (name: string) => {
   return { name, figures }
 }
 
-const FIGURES = ["beats", "idle", "memory", "flat"]
+const FIGURES = ["beats", "idle", "uneven-virtual", "memory", "flat"]
 
 const main = async () => {
   const names = [...scenarios.map(({ name }) => name), ...FIGURES]

@@ -2,9 +2,10 @@
  * Figures of this library alone: hours in virtual time, and memory. Told which by its argument, prints them as JSON.
  */
 import { Consumer, SqsQueue } from "@effect-sqs/core"
-import { SimClock, VirtualSqs } from "@effect-sqs/testing"
+import { Fault, SimClock, VirtualSqs } from "@effect-sqs/testing"
 import { Deferred, Effect, Fiber, Logger, LogLevel, Schema } from "effect"
 import { setTimeout as sleep } from "node:timers/promises"
+import { idealMs, jobs } from "./Work.js"
 
 export interface Figure {
   readonly what: string
@@ -61,6 +62,63 @@ const beats = SimClock.run(
   ),
   { seed: 1 }
 )
+
+const UNEVEN_PER_PLACE = 200
+
+/** Uneven work where the machine takes no time: what the rules of polling and settling cost by themselves. */
+const scheduling = (concurrency: number, latencyMs: number) => {
+  const work = { kind: "uneven" } as const
+  const count = UNEVEN_PER_PLACE * concurrency
+  const half = Fault.latency(latencyMs / 2)
+  return SimClock.run(
+    Effect.gen(function* () {
+      const { journal, send } = yield* VirtualSqs.VirtualSqs
+      for (const job of jobs(work, count)) yield* send("jobs", JSON.stringify(job))
+      let firstAt = 0
+      let lastAt = 0
+      let done = 0
+      const over = yield* Deferred.make<void>()
+      const queue = SqsQueue.make("jobs", { schema: Schema.Struct({ n: Schema.Number, ms: Schema.Number }) })
+      const now = Effect.clockWith((clock) => clock.currentTimeMillis)
+      const worker = yield* Effect.forkDaemon(
+        Consumer.run(queue, { concurrency }, ({ ms }) =>
+          Effect.gen(function* () {
+            if (firstAt === 0) firstAt = yield* now
+            yield* Effect.sleep(ms)
+            lastAt = yield* now
+            if (++done === count) yield* Deferred.succeed(over, undefined)
+          })
+        )
+      )
+      yield* Deferred.await(over)
+      yield* Effect.sleep("1 second")
+      const calls = Object.values(callsOf(journal)).reduce((sum, n) => sum + n, 0)
+      yield* Fiber.interrupt(worker)
+      const overIdeal = (lastAt - firstAt) / idealMs(work, count, concurrency)
+      return {
+        what: `uneven work, ${concurrency} at a time, ${latencyMs} ms of latency`,
+        value: `${overIdeal.toFixed(3)} × ideal, ${(calls / count).toFixed(3)} requests a message`
+      }
+    }).pipe(
+      Effect.provide(
+        VirtualSqs.layer({
+          queues: ["jobs"],
+          faults: Fault.all(half, Fault.latency(latencyMs / 2, { after: true }))
+        })
+      ),
+      quiet
+    ),
+    { seed: 1 }
+  )
+}
+
+const uneven = async (): Promise<ReadonlyArray<Figure>> => {
+  const figures: Array<Figure> = []
+  for (const concurrency of [10, 50]) {
+    for (const latencyMs of [0, 10]) figures.push(await Effect.runPromise(scheduling(concurrency, latencyMs)))
+  }
+  return figures
+}
 
 const heapBytes = async (): Promise<number> => {
   // what one collection frees may be what the next one finds
@@ -147,6 +205,7 @@ const flat = async (): Promise<ReadonlyArray<Figure>> => {
 
 const all: Record<string, () => Promise<ReadonlyArray<Figure>>> = {
   beats: () => Effect.runPromise(beats),
+  "uneven-virtual": uneven,
   idle: () => Effect.runPromise(idle),
   memory,
   flat
