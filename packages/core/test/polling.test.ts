@@ -480,7 +480,7 @@ describe("polling", () => {
     }).pipe(Effect.provide(jobs()))
   )
 
-  it.scoped("prefetch by run times: up to ten wait, leased, behind short runs; none behind long ones", () =>
+  it.scoped("prefetch by run times: up to twenty wait, leased, behind short runs; none behind long ones", () =>
     Effect.gen(function* () {
       const virtual = yield* VirtualSqs.VirtualSqs
       const inHand = (ms: number) =>
@@ -497,6 +497,9 @@ describe("polling", () => {
           yield* TestClock.adjust("1 minute")
           return inFlight
         })
+      const short = yield* inHand(40)
+      assert.isAbove(short, 14)
+      assert.isAtMost(short, 24)
       assert.strictEqual(yield* inHand(100), 14)
       assert.strictEqual(yield* inHand(400), 6)
       assert.strictEqual(yield* inHand(2_000), 4)

@@ -31,8 +31,8 @@ import { Watch } from "./watch.js"
 /** A call that carries settlements or beats is cut after that at the latest. */
 const CALL_TIMEOUT_MS = 10_000
 const SHORTEST_CALL_TIMEOUT_MS = 500
-/** The most that is fetched ahead when run times decide. */
-const PREFETCH_MAX = 10
+/** The most that is fetched ahead when run times decide: two receives, so that one can be on its way while one waits. */
+const PREFETCH_MAX = 20
 /** On FIFO queues what waits behind its group is in hand too: room for other groups. */
 const FIFO_PREFETCH_PER_PLACE = 4
 const FIFO_PREFETCH_MAX = 100

@@ -67,7 +67,7 @@ export const OptionsSchema = Schema.Struct({
   concurrency: field(whole(1, 100_000), "10", "handlers that run at once, at most"),
   prefetch: field(
     whole(0, 1_000),
-    "by run times, at most 10; 0 above 1 s",
+    "by run times, at most 20; 0 above 1 s",
     "deliveries in hand beyond those that run; they wait, leased"
   ),
   lease: group({
