@@ -195,6 +195,104 @@ describe("A14 extending by hand", () => {
     )
   )
 
+  for (const [what, fault] of [
+    ["lost", Fault.loseReply],
+    ["never given", Fault.hangAfter]
+  ] as const) {
+    it.effect(`cut short, and the answer is ${what}: the lease is believed to be as short as was asked`, () =>
+      play(
+        {
+          queue: { faults: onChanges(fault) },
+          worker: { lease: { heartbeat: "off" } },
+          handler: job(seconds(20), (d) => Effect.delay(d.extend("2 seconds"), 5_000)),
+          expect: { drained: false }
+        },
+        (stage) =>
+          Effect.gen(function* () {
+            yield* Effect.sleep("7.1 seconds")
+            const [first] = stage.deliveries()
+            assert.deepInclude(first!.runs[0], { outcome: "interrupted" })
+            assert.isBelow(first!.runs[0]!.ended!.at, first!.deadlines[1]!.until)
+          })
+      )
+    )
+  }
+
+  for (const [what, fault] of [
+    ["refused for now", Fault.error("OverLimit")],
+    ["throttled", Fault.error("RequestThrottled")]
+  ] as const) {
+    it.effect(`cut short, and that is ${what}: the lease is as it was`, () =>
+      play(
+        {
+          queue: { faults: onChanges(fault) },
+          worker: { lease: { heartbeat: "off" } },
+          handler: job(seconds(20), (d) =>
+            Effect.ignore(Effect.timeout(Effect.delay(d.extend("2 seconds"), 5_000), 6_000))
+          )
+        },
+        (stage) =>
+          Effect.gen(function* () {
+            yield* Effect.sleep("25 seconds")
+            assertOnce(stage, 1)
+            assert.deepStrictEqual(lossesOf(stage), [])
+          })
+      )
+    )
+  }
+
+  it.effect("given up before it has left: nothing is asked, and the lease is as it was", () =>
+    play(
+      {
+        worker: { lease: { heartbeat: "off" } },
+        handler: job(seconds(20), (d) =>
+          Effect.ignore(Effect.timeout(Effect.delay(d.extend("2 seconds"), 5_000), 5_020))
+        )
+      },
+      (stage) =>
+        Effect.gen(function* () {
+          yield* Effect.sleep("25 seconds")
+          assertOnce(stage, 1)
+          assert.deepStrictEqual(asks(stage), [])
+        })
+    )
+  )
+
+  it.effect("given up on the wire: it counts all the same, and the heartbeat knows", () =>
+    play(
+      {
+        queue: { faults: onChanges(Fault.latency("1 second")) },
+        handler: job(seconds(20), (d) =>
+          Effect.ignore(Effect.timeout(Effect.delay(d.extend("4 seconds"), 5_000), 5_500))
+        )
+      },
+      (stage) =>
+        Effect.gen(function* () {
+          yield* Effect.sleep("25 seconds")
+          assertOnce(stage, 1)
+          assert.deepStrictEqual(asks(stage)[0], [5.05, 4])
+          assert.isBelow(asks(stage)[1]![0]!, 8)
+        })
+    )
+  )
+
+  it.effect("the last thing that a handler does, with the next beat due: that beat does not leave any more", () =>
+    play(
+      {
+        queue: { faults: onChanges(Fault.latency("700 millis")) },
+        handler: (_, d) => Effect.orDie(d.extend("1 second"))
+      },
+      (stage) =>
+        Effect.gen(function* () {
+          yield* Effect.sleep("10 seconds")
+          assertOnce(stage, 1)
+          assert.strictEqual(asks(stage).length, 1)
+          const [delivery] = stage.deliveries()
+          assert.strictEqual(asked(delivery!, "delete")[0]!.at, delivery!.runs[0]!.ended!.at)
+        })
+    )
+  )
+
   for (const [what, fault, reason] of [
     ["refused", Fault.error("ReceiptHandleIsInvalid"), "refused"],
     ["throttled for ever", Fault.error("RequestThrottled"), "ran out"],

@@ -193,6 +193,16 @@ describe("A heartbeat and lease", () => {
     )
   }
 
+  it.effect("A12 what waits behind its group on FIFO is kept alive too", () =>
+    play({ fifo: true, handler: sleeps(40_000), messages: 3, expect: { prefetch: 100 } }, (stage) =>
+      Effect.gen(function* () {
+        yield* Effect.sleep("3 minutes")
+        assertOnce(stage, 3)
+        assert.deepStrictEqual(lossesOf(stage), [])
+      })
+    )
+  )
+
   it.effect("A16 slow beats: never two of one delivery at a time", () =>
     play(
       {

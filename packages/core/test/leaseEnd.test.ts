@@ -3,7 +3,7 @@ import { type Delivery, Redelivery, Settlement } from "@effect-sqs/core"
 import { Fault, JournalQuery } from "@effect-sqs/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { asked, eventsOf, lossesOf, play, seconds, settledOf } from "./stage.js"
+import { asked, assertOnce, eventsOf, lossesOf, play, seconds, settledOf } from "./stage.js"
 
 const onBeats = Fault.on("ChangeMessageVisibilityBatch")
 const noBeats = { heartbeat: "off" } as const
@@ -175,5 +175,50 @@ describe("after the run", () => {
           assert.isTrue(stage.deliveries()[0]!.asks.every((a) => a.sent.at < seconds(30)))
         })
     )
+  )
+})
+
+describe("the machine's clock", () => {
+  it.effect("set back by an hour: beats go on as if nothing had been", () =>
+    play({ handler: () => Effect.sleep("50 seconds") }, (stage) =>
+      Effect.gen(function* () {
+        yield* Effect.sleep("10 seconds")
+        yield* stage.worker.jumpMillis(-3_600_000)
+        yield* Effect.sleep("1 minute")
+        assertOnce(stage, 1)
+        assert.deepStrictEqual(
+          asked(stage.deliveries()[0]!, "beat").map((b) => b.at),
+          [15, 30, 45].map(seconds)
+        )
+      })
+    )
+  )
+
+  it.effect(
+    "set forward by an hour, as after a sleep of the machine: the lease counts as lost, nothing is settled",
+    () =>
+      play(
+        {
+          handler: (_, delivery) => Effect.sleep(delivery.receiveCount === 1 ? "50 seconds" : "20 seconds"),
+          expect: { drained: false }
+        },
+        (stage) =>
+          Effect.gen(function* () {
+            yield* Effect.sleep("10 seconds")
+            yield* stage.worker.jumpMillis(3_600_000)
+            yield* Effect.sleep("1 minute")
+            const [first, second, ...more] = stage.deliveries()
+            assert.deepStrictEqual(more, [])
+            assert.deepStrictEqual(first!.asks, [])
+            assert.deepInclude(first!.runs[0], { outcome: "interrupted" })
+            assert.deepStrictEqual(
+              eventsOf(stage, "LeaseWasLost").map((e) => e.lost.reason),
+              ["stalled"]
+            )
+            // under the new time all is as it should be
+            assert.strictEqual(asked(second!, "beat").length, 1)
+            assert.strictEqual(JournalQuery.settlementOf(second!)?.kind, "delete")
+          })
+      )
   )
 })

@@ -13,6 +13,9 @@ import type { Watched } from "./watch.js"
 const FIRST_RETRY_MS = 250
 const LONGEST_RETRY_MS = 4_000
 
+/** No answer, or a fault of the service: SQS may have done what was asked. */
+const mayHaveHappened = (error: SqsError) => error._tag === "NetworkError" || error._tag === "ServiceError"
+
 /** Whose lease it is. */
 export interface LeaseOwner extends Subject {
   readonly leaseWasLost: (lost: LeaseLost) => void
@@ -28,6 +31,8 @@ export class HeldLease implements Watched {
   private sealed = false
   private onWire = false
   private quiet: Array<() => void> | undefined
+  /** takes back an extension that has not left yet */
+  private unsend: (() => void) | undefined
   private unwatch: (() => void) | undefined
 
   constructor(
@@ -68,7 +73,7 @@ export class HeldLease implements Watched {
         settings: this.host.settings,
         now: this.host.clock.now,
         lease: () => this.now,
-        ask: (seconds) => this.ask(seconds),
+        ask: (seconds) => this.ask(seconds, false),
         failed: (error) => this.host.observer.beatFailed(this.owner, error),
         lost: (reason, cause) => this.lose(reason, cause)
       })
@@ -83,29 +88,40 @@ export class HeldLease implements Watched {
   }
 
   /** What was to be asked is out of date when another extension was on the wire: who asks must look again. */
-  private ask(seconds: number): Effect.Effect<EntryResult | undefined> {
+  private ask(seconds: number, byHand: boolean): Effect.Effect<EntryResult | undefined> {
     return Effect.async<EntryResult | undefined>((resume) => {
       const done = (result: EntryResult | undefined) => resume(Effect.succeed(result))
       if (this.onWire) return void (this.quiet ??= []).push(() => done(undefined))
       const { clock, observer, settings, visibility } = this.host
-      const { deadline, nextBeatAt } = this.now
+      const before = this.now
+      const become = (lease: Lease.Lease) => {
+        if (lease === this.now) return
+        this.now = lease
+        if (byHand) this.startHeartbeat()
+      }
       const entry = { receiptHandle: this.owner.receiptHandle, visibilityTimeoutSeconds: seconds }
+      const timing = { sendBy: before.nextBeatAt, until: before.deadline, retried: false }
       this.onWire = true
-      const takeBack = visibility.add(
-        entry,
-        { sendBy: nextBeatAt, until: deadline, retried: false },
-        (result, sentAt) => {
-          if (result?._tag === "Done") {
-            this.now = Lease.extended(this.now, settings, sentAt, seconds)
-            observer.extended(this.owner, clock.epoch() + (this.now.deadline - clock.now()), deadline - sentAt)
-          }
-          this.becameQuiet()
-          done(result)
-        }
-      )
-      return Effect.sync(() => {
-        if (takeBack()) this.becameQuiet()
+      const takeBack = visibility.add(entry, timing, (result, sentAt) => {
+        this.unsend = undefined
+        if (result?._tag === "Done") {
+          become(Lease.extended(before, settings, sentAt, seconds))
+          observer.extended(this.owner, clock.epoch() + (this.now.deadline - clock.now()), before.deadline - sentAt)
+        } else if (result === undefined || !mayHaveHappened(result.error)) become(before)
+        this.becameQuiet()
+        done(result)
       })
+      this.unsend = () => {
+        if (!takeBack()) return
+        this.unsend = undefined
+        become(before)
+        this.becameQuiet()
+        done(undefined)
+      }
+      // a slot cut short by hand may be so though no answer ever says it
+      const asked = Lease.extended(before, settings, clock.now(), seconds)
+      if (asked.deadline < before.deadline) become(asked)
+      return Effect.sync(() => this.unsend?.())
     })
   }
 
@@ -128,9 +144,9 @@ export class HeldLease implements Watched {
         const seconds = Lease.askSeconds(this.now, this.host.clock.now(), Math.max(1_000, wantedMs()))
         // nothing is left of the 12 hours: asking for 0 would give the message away
         if (seconds < 1) return yield* this.lossOf("limit", undefined)
-        const answer = yield* this.ask(seconds)
+        const answer = yield* this.ask(seconds, true)
         if (answer === undefined) continue
-        if (answer._tag === "Done") return this.startHeartbeat()
+        if (answer._tag === "Done") return
         const error = answer.error
         if (Heartbeat.isRefusal(error)) this.lose("refused", error)
         else if (error._tag === "VisibilityLimit") return yield* this.lossOf("limit", error)
@@ -166,6 +182,7 @@ export class HeldLease implements Watched {
   seal(send: () => void): void {
     this.sealed = true
     this.stopHeartbeat()
+    this.unsend?.()
     if (this.onWire) (this.quiet ??= []).push(send)
     else send()
   }
