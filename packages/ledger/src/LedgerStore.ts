@@ -114,7 +114,7 @@ export class LedgerStore extends Context.Tag("@effect-sqs/ledger/LedgerStore")<
     /** What `remember`, `end` or a verdict remembered under this name. */
     readonly recall: (id: LedgerId, name: string) => Effect.Effect<Option.Option<string>, LedgerStoreError>
     /**
-     * Finishes the job with its result (JSON text). Condition: this attempt, `in_progress` or `unknown`; that the claim
+     * Finishes the job with its result (JSON text). Condition: ours and `in_progress`, or `unknown` under the same attempt; that the claim
      * has ended does no harm as long as nobody took over. Inside a transaction it commits or rolls back with it.
      */
     readonly complete: (holder: Holder, o: { readonly result: string; readonly retentionMs: number }) => Written

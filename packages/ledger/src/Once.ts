@@ -85,6 +85,13 @@ const noTransaction = (ledger: Ledger["Type"], what: string) =>
       : Effect.void
   )
 
+const claimMsOf = (ledger: Ledger["Type"], claim: Duration.DurationInput | undefined): Effect.Effect<number> => {
+  const ms = claim === undefined ? ledger.settings.claimMs : Duration.toMillis(claim)
+  return ms > 0 && Number.isFinite(ms)
+    ? Effect.succeed(ms)
+    : Effect.die(new LedgerMisuse({ detail: `a claim must last above zero and not for ever, not ${ms} ms` }))
+}
+
 const claimOf = <A, I, RS>(
   claim: running.RunningClaim,
   schema: Schema.Schema<A, I, RS>
@@ -160,7 +167,7 @@ export const once = <A, I, RS, E, R>(
         key,
         payloadHash: yield* values.hash(options, options.payload),
         owner: globalThis.crypto.randomUUID(),
-        claimMs: options.claim === undefined ? ledger.settings.claimMs : Duration.toMillis(options.claim)
+        claimMs: yield* claimMsOf(ledger, options.claim)
       }
       const asked = yield* instant.now
       const outcome: ClaimOutcome = yield* claiming.claim(ledger, request)
@@ -252,6 +259,6 @@ export const claim = (
       key: request.key,
       payloadHash: yield* values.hash(request, request.payload),
       owner: request.owner,
-      claimMs: request.claim === undefined ? ledger.settings.claimMs : Duration.toMillis(request.claim)
+      claimMs: yield* claimMsOf(ledger, request.claim)
     })
   })

@@ -14,7 +14,7 @@ import * as Schema from "effect/Schema"
 import { type ClaimError, CurrentClaim } from "./Claim.js"
 import { LedgerCallTimeout, LedgerCancelled, LedgerClaimTooShort, LedgerMisuse, LedgerUnknown } from "./LedgerError.js"
 import { LedgerEvent } from "./LedgerEvent.js"
-import type { CallPolicy, LedgerRecord } from "./LedgerRecord.js"
+import type { CallPolicy } from "./LedgerRecord.js"
 import { apart } from "./internal/apart.js"
 import { patiently } from "./internal/calls.js"
 import * as running from "./internal/runningClaim.js"
@@ -97,24 +97,25 @@ class Calling extends Context.Reference<Calling>()("@effect-sqs/ledger/Outside/C
 
 const misuse = (detail: string) => Effect.die(new LedgerMisuse({ detail }))
 
-/** for a claim that was shorter than the call a moment ago: renewed, it may do */
+/** writes down that the call begins; a claim that is too short for it may do when it is renewed */
 const begin = (claim: running.RunningClaim, ref: string, policy: CallPolicy, timeoutMs: number) => {
   const { holder, ledger } = claim
   const seq = ++claim.callSeq
-  const write = (refused: (record: LedgerRecord) => Effect.Effect<boolean, LedgerUnknown>) =>
-    running.write(
-      claim,
-      "begin",
-      Effect.map(ledger.store.begin(holder, { ref, policy, timeoutMs, seq }), Option.as(true)),
-      (record) =>
-        record.call?.policy === "ambiguous" && record.call.ref !== ref
-          ? Effect.fail(new LedgerUnknown({ namespace: holder.namespace, key: holder.key, ref: record.call.ref }))
-          : refused(record)
-    )
+  const begun = running.write(
+    claim,
+    "begin",
+    Effect.map(ledger.store.begin(holder, { ref, policy, timeoutMs, seq }), Option.as(true)),
+    ({ call }) =>
+      call?.policy === "ambiguous" && call.ref !== ref
+        ? Effect.fail(new LedgerUnknown({ namespace: holder.namespace, key: holder.key, ref: call.ref }))
+        : Effect.succeed(false)
+  )
   return Effect.gen(function* () {
-    if (yield* write(() => Effect.succeed(false))) return
-    yield* Effect.catchAll(running.renew(claim), () => Effect.void)
-    if (yield* write(() => Effect.succeed(false))) return
+    if (Number.isFinite(timeoutMs)) {
+      if (yield* begun) return
+      yield* Effect.ignore(running.renew(claim))
+      if (yield* begun) return
+    }
     const remainingMs = yield* running.remainingMs(claim)
     return yield* new LedgerClaimTooShort({
       namespace: holder.namespace,

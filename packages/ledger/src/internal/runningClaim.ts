@@ -78,9 +78,8 @@ const standingOf = (claim: RunningClaim, found: Option.Option<Snapshot>): Standi
   const { now, record } = found.value
   const { attempt, key, namespace, owner } = claim.holder
   const lost = (loss: Loss): Standing => ({ is: "lost", loss, record })
-  if (record.state === "cancelled" || (record.attempt === attempt && record.cancelRequestedAt !== undefined)) {
-    if (record.state !== "completed") return lost(new LedgerCancelled({ namespace, key }))
-  }
+  const stopping = record.attempt === attempt && record.cancelRequestedAt !== undefined && record.state !== "completed"
+  if (record.state === "cancelled" || stopping) return lost(new LedgerCancelled({ namespace, key }))
   if (record.attempt !== attempt) {
     return record.state === "in_progress"
       ? lost(lossOf(claim, "taken over", Math.max(0, record.claimUntil! - now)))
@@ -129,8 +128,12 @@ export const renew = (claim: RunningClaim): Effect.Effect<void, LedgerStoreError
       return
     }
     const found = yield* standing(claim, once)
-    if (found.is === "lost") yield* lose(claim, found.loss)
+    if (found.is === "lost" && !mayStillComplete(claim, found.loss)) yield* lose(claim, found.loss)
   })
+
+/** nobody sees into the open transaction: from outside the claim has ended, and its row lock keeps all others off */
+const mayStillComplete = (claim: RunningClaim, loss: Loss) =>
+  claim.completing && loss._tag === "LedgerClaimLost" && loss.reason === "ended"
 
 /**
  * The scheduled renewal. A renewal that fails is tried again soon; `watch` ends what is never confirmed. One that is under

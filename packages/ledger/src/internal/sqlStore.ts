@@ -206,7 +206,7 @@ export const make = (sql: SqlClient.SqlClient, now: Effect.Effect<Fragment>): Le
         (t) => sql<SqlRow>`
         UPDATE effect_ledger SET state = 'completed', result = ${o.result}, error = NULL, ${idle}, ${noCall},
           reconcile_at = NULL, completed_at = ${t}, expires_at = ${t} + ${int(o.retentionMs)}, updated_at = ${t}
-        WHERE ${attempt(h)} AND state IN ('in_progress', 'unknown')
+        WHERE ${attempt(h)} AND ((state = 'in_progress' AND owner = ${h.owner}) OR state = 'unknown')
         RETURNING ${all}, ${t} AS now_ms`
       ),
 

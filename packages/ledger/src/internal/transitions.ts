@@ -136,7 +136,7 @@ export const complete = (
   o: { readonly result: string; readonly retentionMs: number },
   now: number
 ): Next =>
-  row.attempt === h.attempt && (row.state === "in_progress" || row.state === "unknown")
+  row.attempt === h.attempt && (row.state === "unknown" || (row.state === "in_progress" && row.owner === h.owner))
     ? {
         ...row,
         ...idle,

@@ -3,8 +3,8 @@ import * as Ledger from "@effect-sqs/ledger/Ledger"
 import { LedgerStore } from "@effect-sqs/ledger/LedgerStore"
 import { Verdict } from "@effect-sqs/ledger/Verdict"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Option, Schema, TestClock } from "effect"
-import { type Backend, ledgerOn, Rows } from "../support/backend.js"
+import { Deferred, Duration, Effect, Exit, Fiber, Option, Schema, TestClock } from "effect"
+import { type Backend, ledgerOn, type Rows } from "../support/backend.js"
 import { Faults } from "../support/faults.js"
 import { deadCaller, failureOf, idOf, newKey, record, run, tagOf } from "../support/jobs.js"
 
@@ -191,13 +191,10 @@ export const calls = (backend: Backend) => {
     test("T25: refused when the claim, renewed, is shorter than the call's timeout; renewed when that is enough", () =>
       Effect.gen(function* () {
         const outside = provider()
-        const call = (timeout: string) =>
-          Ledger.outside(
-            "charge",
-            Ledger.ambiguous({ timeout: timeout as "1 second", result: Schema.String }),
-            outside.charge
-          )
+        const call = (timeout: Duration.DurationInput) =>
+          Ledger.outside("charge", Ledger.ambiguous({ timeout, result: Schema.String }), outside.charge)
         const key = newKey()
+        assert.strictEqual(yield* failureOf(run(key, () => call(Duration.infinity))), "LedgerClaimTooShort")
         assert.strictEqual(yield* failureOf(run(key, () => call("61 seconds"))), "LedgerClaimTooShort")
         assert.deepStrictEqual([(yield* record(key)).state, outside.calls.length], ["retryable", 0])
 
@@ -354,78 +351,6 @@ export const calls = (backend: Backend) => {
           Option.isNone(yield* store.begin(holder, { ref: "a", policy: "ambiguous", timeoutMs: 1000, seq: 3 }))
         )
         assert.strictEqual((yield* record(key)).call, undefined)
-      }))
-  })
-
-  describe(`steps on ${backend.name}`, () => {
-    test("a redelivery goes on after the last finished step", () =>
-      Effect.gen(function* () {
-        const key = newKey()
-        const ran: Array<string> = []
-        const step = (name: string, effect: Effect.Effect<string, Broken>) =>
-          Ledger.step(
-            name,
-            Schema.String,
-            Effect.zipRight(
-              Effect.sync(() => void ran.push(name)),
-              effect
-            )
-          )
-        const job = (second: Effect.Effect<string, Broken>) => () =>
-          Effect.gen(function* () {
-            const a = yield* step("render", Effect.succeed("rendered"))
-            const b = yield* step("upload", second)
-            return `${a}, ${b}`
-          })
-        assert.strictEqual(yield* failureOf(run(key, job(new Broken()))), "Broken")
-        assert.strictEqual(yield* run(key, job(Effect.succeed("uploaded"))), "rendered, uploaded")
-        assert.deepStrictEqual(ran, ["render", "upload", "upload"])
-      }))
-
-    test("a step and an outside call of one name are two things", () =>
-      Effect.gen(function* () {
-        const both = yield* run(newKey(), () =>
-          Effect.gen(function* () {
-            const a = yield* Ledger.step("charge", Schema.String, Effect.succeed("a step"))
-            const b = yield* Ledger.outside("charge", replayable, () => Effect.succeed("a call"))
-            return `${a}, ${b}`
-          })
-        )
-        assert.strictEqual(both, "a step, a call")
-      }))
-
-    test("an owner that was taken over cannot remember a step any more", () =>
-      Effect.gen(function* () {
-        const key = newKey()
-        const store = yield* LedgerStore
-        yield* Ledger.claim({ ...idOf(key), owner: "old" })
-        yield* TestClock.adjust("1 minute")
-        yield* Ledger.claim({ ...idOf(key), owner: "new" })
-        const old = { ...idOf(key), attempt: 1, owner: "old" }
-        assert.isFalse(yield* store.remember(old, { name: "render", result: '{"value":"old"}' }))
-        assert.isTrue(Option.isNone(yield* store.recall(idOf(key), "render")))
-        assert.isTrue(yield* store.remember({ ...old, attempt: 2, owner: "new" }, { name: "render", result: "{}" }))
-      }))
-
-    test("a step in a transaction of the job's own is forgotten when that rolls back", () =>
-      Effect.gen(function* () {
-        const key = newKey()
-        const rows = yield* Rows
-        const store = yield* LedgerStore
-        const exit = yield* Effect.exit(
-          run(key, () =>
-            Ledger.transaction(
-              Effect.gen(function* () {
-                yield* rows.insert(key, "row")
-                yield* Ledger.step("save", Schema.String, Effect.succeed("saved"))
-                return yield* new Broken()
-              })
-            )
-          )
-        )
-        assert.isTrue(Exit.isFailure(exit))
-        assert.deepStrictEqual(yield* rows.of(key), [])
-        assert.isTrue(Option.isNone(yield* store.recall(idOf(key), "step:save")))
       }))
   })
 }

@@ -6,11 +6,13 @@ import { interruption } from "./interruption.suite.js"
 import { lostReplies } from "./lostReplies.suite.js"
 import { model } from "./model.suite.js"
 import { operators } from "./operators.suite.js"
+import { steps } from "./steps.suite.js"
 import { transactions } from "./transactions.suite.js"
 
 export const contract = (backend: Backend) => {
   claims(backend)
   calls(backend)
+  steps(backend)
   lostReplies(backend)
   interruption(backend)
   transactions(backend)

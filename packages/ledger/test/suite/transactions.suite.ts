@@ -122,6 +122,39 @@ export const transactions = (backend: Backend) => {
         assert.deepStrictEqual(yield* rows.of(key), ["row"])
       }))
 
+    it.effect("T11: nor does a renewal that finds the claim ended cut the open transaction off", () =>
+      Effect.gen(function* () {
+        const key = newKey()
+        const rows = yield* Rows
+        const faults = yield* Faults
+        const inside = yield* Deferred.make<void>()
+        const go = yield* Deferred.make<void>()
+        const owner = yield* Effect.fork(
+          run(key, (claim) =>
+            own(
+              Effect.all([
+                rows.insert(key, "row"),
+                claim.complete("the owner"),
+                Deferred.succeed(inside, undefined),
+                Deferred.await(go)
+              ])
+            ).pipe(Effect.as("the owner"))
+          )
+        )
+        yield* Deferred.await(inside)
+        // renewals that wait for the transaction are given up after 5 s and sent again after 5 more; at 60 s the claim ends
+        yield* TestClock.adjust("20 seconds")
+        for (let n = 1; n <= 5; n++) {
+          yield* TestClock.adjust("5 seconds")
+          yield* faults.answered("renew", n)
+          yield* TestClock.adjust("5 seconds")
+        }
+        yield* Deferred.succeed(go, undefined)
+        assert.strictEqual(yield* Fiber.join(owner), "the owner")
+        assert.deepStrictEqual(yield* rows.of(key), ["row"])
+      }).pipe(Effect.provide(ledgerOn(backend, { storeTimeout: "5 seconds" })))
+    )
+
     test("T11: and when it rolls back, who waited takes over", () =>
       Effect.gen(function* () {
         const key = newKey()
