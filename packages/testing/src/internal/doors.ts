@@ -98,15 +98,22 @@ export const run = (room: Room, operation: string, input: Json, baseUrl: string)
     return call.decision === undefined ? carryOut(room, call) : underFaults(room, call, call.decision)
   })
 
+/** Who is answered by a callback. */
+export interface Caller {
+  /** asked before a poll takes messages */
+  readonly isThere: () => boolean
+  readonly answer: (answer: Answer | ApiError) => void
+}
+
 /**
  * A call with a callback, which is called once, before this returns if the answer is there. Gives the way to call it off.
- * The caller may be gone without having done so: `isThere` is asked before a poll takes messages.
+ * The caller may be gone without having done so.
  */
 export const handle = (
   room: Room,
   runtime: Runtime.Runtime<never>,
   request: { readonly operation: string; readonly input: Json; readonly baseUrl: string },
-  caller: { readonly isThere: () => boolean; readonly answer: (answer: Answer | ApiError) => void }
+  caller: Caller
 ): (() => void) => {
   const call = room.begin(request.operation, request.input, request.baseUrl)
   if (call.decision !== undefined) {
@@ -119,25 +126,30 @@ export const handle = (
     })
     return () => fiber.unsafeInterruptAsFork(fiber.id())
   }
+  const result = room.execute(call)
+  if (result instanceof Poll) return waitFor(room, call, result, caller)
+  end(room, call, result)
+  caller.answer(result)
+  return nothingToCallOff
+}
+
+const nothingToCallOff = () => {}
+
+const waitFor = (room: Room, call: Call, poll: Poll, caller: Caller): (() => void) => {
   const place = makePlace(room)
-  const finish = (result: Answer | ApiError) => {
-    end(room, call, result)
-    caller.answer(result)
-  }
   const callOff = () => {
     place.leave()
     room.end(call, () => ({ _tag: "Interrupted" }))
   }
-  const wait = (poll: Poll) =>
+  const wait = () =>
     place.wait(poll, () => {
       if (!caller.isThere()) return callOff()
       place.leave()
       const result = room.resume(call, poll)
-      if (result === undefined) wait(poll)
-      else finish(result)
+      if (result === undefined) return wait()
+      end(room, call, result)
+      caller.answer(result)
     })
-  const result = room.execute(call)
-  if (result instanceof Poll) wait(result)
-  else finish(result)
+  wait()
   return callOff
 }

@@ -8,13 +8,13 @@ import { randomInt } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { ApiError, apiError } from "./apiError.js"
-import { connectionReset, handle } from "./doors.js"
+import { type Caller, connectionReset, handle } from "./doors.js"
 import { rawError, writeAnswer, writeJson } from "./httpAnswer.js"
 import { generator, uuid } from "./ids.js"
 import { isObject, type Json, malformed } from "./input.js"
 import { messageState } from "./inspect.js"
 import type { VirtualQueue } from "./queue.js"
-import type { Room } from "./room.js"
+import type { Answer, Room } from "./room.js"
 
 export interface HttpDoorOptions {
   /** longest body that is read; what is longer is refused */
@@ -82,51 +82,77 @@ export const openHttpDoor = (room: Room, runtime: Runtime.Runtime<never>, option
     return `http://${localAddress.includes(":") ? `[${localAddress}]` : localAddress}:${localPort}`
   }
 
-  const call = (req: IncomingMessage, res: ServerResponse, bytes: Buffer, requestId: string) => {
-    const request = { operation: operationOf(req), input: parseBody(bytes), baseUrl: baseUrlOf(req) }
-    const callOff = handle(room, runtime, request, {
-      isThere: () => !res.destroyed && !req.socket.destroyed,
-      answer: (answer) => {
-        open.delete(res)
-        if (answer === connectionReset) req.socket.resetAndDestroy()
-        else writeAnswer(res, requestId, answer)
+  /** One request; methods, not closures, because there is one for each call. */
+  class Exchange implements Caller {
+    private readonly requestId = uuid(ids)
+    private readonly announced: number
+    private readonly chunks: Array<Buffer> = []
+    private length = 0
+
+    constructor(
+      private readonly req: IncomingMessage,
+      private readonly res: ServerResponse
+    ) {
+      this.announced = Number(req.headers["content-length"] ?? 0)
+      if (this.announced > options.maxBodyBytes) this.refuseLength()
+    }
+
+    data(chunk: Buffer): void {
+      this.length += chunk.length
+      if (!this.isTooLong()) {
+        this.chunks.push(chunk)
+        return
       }
-    })
-    if (res.writableEnded || res.destroyed) return
-    open.set(res, callOff)
-    res.once("close", () => {
-      if (open.delete(res)) callOff()
-    })
+      // read on for a while, so that the client gets to read the answer
+      this.chunks.length = 0
+      this.refuseLength()
+      if (this.length > mostDiscarded * options.maxBodyBytes) this.req.socket.destroy()
+    }
+
+    end(): void {
+      if (this.isTooLong()) return
+      try {
+        this.call(this.chunks.length === 1 ? this.chunks[0]! : Buffer.concat(this.chunks))
+      } catch (error) {
+        writeAnswer(this.res, this.requestId, asApiError(error))
+      }
+    }
+
+    isThere(): boolean {
+      return !this.res.destroyed && !this.req.socket.destroyed
+    }
+
+    answer(answer: Answer | ApiError): void {
+      open.delete(this.res)
+      if (answer === connectionReset) this.req.socket.resetAndDestroy()
+      else writeAnswer(this.res, this.requestId, answer)
+    }
+
+    private call(bytes: Buffer): void {
+      const { req, res } = this
+      const request = { operation: operationOf(req), input: parseBody(bytes), baseUrl: baseUrlOf(req) }
+      const callOff = handle(room, runtime, request, this)
+      if (res.writableEnded || res.destroyed) return
+      open.set(res, callOff)
+      res.once("close", () => {
+        if (open.delete(res)) callOff()
+      })
+    }
+
+    private isTooLong(): boolean {
+      return Math.max(this.length, this.announced) > options.maxBodyBytes
+    }
+
+    private refuseLength(): void {
+      const text = `The request body is longer than ${options.maxBodyBytes} bytes.`
+      writeAnswer(this.res, this.requestId, apiError("RequestEntityTooLargeException", text))
+    }
   }
 
   const post = (req: IncomingMessage, res: ServerResponse) => {
-    const requestId = uuid(ids)
-    const fail = (error: unknown) => writeAnswer(res, requestId, asApiError(error))
-    const tooLarge = () =>
-      fail(apiError("RequestEntityTooLargeException", `The request body is longer than ${options.maxBodyBytes} bytes.`))
-    const announced = Number(req.headers["content-length"] ?? 0)
-    if (announced > options.maxBodyBytes) tooLarge()
-    const chunks: Array<Buffer> = []
-    let length = 0
-    req.on("data", (chunk: Buffer) => {
-      length += chunk.length
-      if (Math.max(length, announced) <= options.maxBodyBytes) {
-        chunks.push(chunk)
-      } else {
-        // read on for a while, so that the client gets to read the answer
-        chunks.length = 0
-        tooLarge()
-        if (length > mostDiscarded * options.maxBodyBytes) req.socket.destroy()
-      }
-    })
-    req.on("end", () => {
-      if (Math.max(length, announced) > options.maxBodyBytes) return
-      try {
-        call(req, res, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), requestId)
-      } catch (error) {
-        fail(error)
-      }
-    })
+    const exchange = new Exchange(req, res)
+    req.on("data", (chunk: Buffer) => exchange.data(chunk))
+    req.on("end", () => exchange.end())
     req.on("error", () => res.destroy())
   }
 

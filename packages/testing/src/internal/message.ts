@@ -65,25 +65,24 @@ export interface MessageGroup {
   readyPlace: number
 }
 
-export const storeMessage = (
-  content: MessageContent,
-  options: {
-    readonly serial: number
-    readonly retainedFrom: number
-    readonly visibleAt: number
-    readonly now: number
-    readonly receiveCount: number
-    readonly firstReceivedAt: number | undefined
-  }
-): StoredMessage => ({
+/** How a message comes into a queue. Times are epoch ms. */
+export interface Arrival {
+  readonly now: number
+  readonly retainedFrom: number
+  readonly delayMs: number
+  readonly receiveCount: number
+  readonly firstReceivedAt: number | undefined
+}
+
+export const storeMessage = (content: MessageContent, serial: number, arrival: Arrival): StoredMessage => ({
   content,
-  serial: options.serial,
-  retainedFrom: options.retainedFrom,
-  state: options.visibleAt > options.now ? Delayed : Visible,
-  visibleAt: options.visibleAt,
-  receiveCount: options.receiveCount,
+  serial,
+  retainedFrom: arrival.retainedFrom,
+  state: arrival.delayMs > 0 ? Delayed : Visible,
+  visibleAt: arrival.now + arrival.delayMs,
+  receiveCount: arrival.receiveCount,
   receives: 0,
-  firstReceivedAt: options.firstReceivedAt,
+  firstReceivedAt: arrival.firstReceivedAt,
   receivedAt: 0,
   changed: false,
   readyPlace: -1,
@@ -102,28 +101,30 @@ export interface Wanted {
   readonly user: ReadonlyArray<string> | "all" | undefined
 }
 
-export const systemAttributes = (m: StoredMessage): ReadonlyArray<readonly [string, string | undefined]> => [
-  ["SenderId", m.content.senderId],
-  ["ApproximateFirstReceiveTimestamp", String(m.firstReceivedAt ?? m.receivedAt)],
-  ["ApproximateReceiveCount", String(m.receiveCount)],
-  ["SentTimestamp", String(m.content.sentAt)],
-  ["SequenceNumber", m.content.sequenceNumber],
-  ["MessageDeduplicationId", m.content.deduplicationId],
-  ["MessageGroupId", m.content.groupId],
-  ["AWSTraceHeader", m.content.traceHeader],
-  ["DeadLetterQueueSourceArn", m.content.deadLetterSourceArn]
-]
+type SystemAttributes = { [name: string]: string }
 
-const pickSystem = (m: StoredMessage, wanted: ReadonlySet<string> | "all"): { [name: string]: string } | undefined => {
-  const out: { [name: string]: string } = {}
-  let any = false
-  for (const [name, value] of systemAttributes(m)) {
-    if (value !== undefined && (wanted === "all" || wanted.has(name))) {
-      out[name] = value
-      any = true
-    }
+/** Written out, because it is done for every message. */
+const pickSystem = (m: StoredMessage, wanted: ReadonlySet<string> | "all"): SystemAttributes | undefined => {
+  const { deadLetterSourceArn, deduplicationId, groupId, senderId, sentAt, sequenceNumber, traceHeader } = m.content
+  const all = wanted === "all"
+  const out: SystemAttributes = {}
+  if (all || wanted.has("SenderId")) out["SenderId"] = senderId
+  if (all || wanted.has("ApproximateFirstReceiveTimestamp")) {
+    out["ApproximateFirstReceiveTimestamp"] = String(m.firstReceivedAt ?? m.receivedAt)
   }
-  return any ? out : undefined
+  if (all || wanted.has("ApproximateReceiveCount")) out["ApproximateReceiveCount"] = String(m.receiveCount)
+  if (all || wanted.has("SentTimestamp")) out["SentTimestamp"] = String(sentAt)
+  if (sequenceNumber !== undefined && (all || wanted.has("SequenceNumber"))) out["SequenceNumber"] = sequenceNumber
+  if (deduplicationId !== undefined && (all || wanted.has("MessageDeduplicationId"))) {
+    out["MessageDeduplicationId"] = deduplicationId
+  }
+  if (groupId !== undefined && (all || wanted.has("MessageGroupId"))) out["MessageGroupId"] = groupId
+  if (traceHeader !== undefined && (all || wanted.has("AWSTraceHeader"))) out["AWSTraceHeader"] = traceHeader
+  if (deadLetterSourceArn !== undefined && (all || wanted.has("DeadLetterQueueSourceArn"))) {
+    out["DeadLetterQueueSourceArn"] = deadLetterSourceArn
+  }
+  for (const _ in out) return out
+  return undefined
 }
 
 const matches = (name: string, pattern: string) =>

@@ -3,7 +3,16 @@ import { apiError, invalidParameter } from "./apiError.js"
 import { ExpiringMap } from "./expiringMap.js"
 import { expired, issuedBy, mayChange, stateOf, unavailable } from "./handles.js"
 import { Heap } from "./heap.js"
-import { Delayed, Gone, InFlight, type MessageContent, type StoredMessage, storeMessage, Visible } from "./message.js"
+import {
+  type Arrival,
+  Delayed,
+  Gone,
+  InFlight,
+  type MessageContent,
+  type StoredMessage,
+  storeMessage,
+  Visible
+} from "./message.js"
 import type { QueueKind, QueueSettings } from "./queueAttributes.js"
 import * as Handle from "./receiptHandle.js"
 import { allowsSource } from "./redrivePolicy.js"
@@ -107,22 +116,8 @@ export class VirtualQueue {
     }
   }
 
-  store(
-    content: MessageContent,
-    options: {
-      readonly now: number
-      readonly retainedFrom: number
-      readonly delayMs: number
-      readonly receiveCount: number
-      readonly firstReceivedAt: number | undefined
-    }
-  ): StoredMessage {
-    const { now } = options
-    const message = storeMessage(content, {
-      ...options,
-      serial: this.world.nextSerial(),
-      visibleAt: now + options.delayMs
-    })
+  store(content: MessageContent, arrival: Arrival): StoredMessage {
+    const message = storeMessage(content, this.world.nextSerial(), arrival)
     this.messages.set(message.serial, message)
     this.age.push(message)
     if (message.state === Delayed) {
