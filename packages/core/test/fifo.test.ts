@@ -331,6 +331,22 @@ describe("behind a failure", () => {
     )
   )
 
+  it.effect("the room that a failed group held is free again when it goes on", () =>
+    play({}, ({ receives, sqs, work }) =>
+      Effect.gen(function* () {
+        // room for one
+        yield* work({ concurrency: 2, prefetch: 2, ...quick }, (body, nth) =>
+          body.endsWith("1") && nth === 1 ? Effect.fail("first") : Effect.void
+        )
+        for (const g of ["a", "b", "c"]) {
+          yield* put(sqs, `${g}1`, `${g}2`)
+          yield* Effect.sleep("10 seconds")
+        }
+        assert.deepStrictEqual(receives(), { a1: 2, a2: 1, b1: 2, b2: 1, c1: 2, c2: 1 })
+      })
+    )
+  )
+
   it.effect("a failed one that another worker gets and settles: the follower is given back soon after", () =>
     play(
       {},

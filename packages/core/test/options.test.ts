@@ -290,10 +290,22 @@ describe("start", () => {
       assert.strictEqual(error.faults.length, 1)
       assert.include(error.message, "concurrency must be")
       assert.include(error.message, "the queue does not exist")
+      // trying again does not create a queue
+      assert.strictEqual((yield* calls("GetQueueUrl")).length, 1)
     }).pipe(Effect.provide(jobs()))
   )
 
-  it.scoped("a faulty visibility leads to no further faults of the lease", () =>
+  it.scoped("a faulty visibility leads to no further faults of the lease, by the queue's own", () =>
+    Effect.gen(function* () {
+      const error = yield* startError({ lease: { visibility: "2 mintues" as never, heartbeat: "1 minute" } })
+      assert.deepStrictEqual(
+        error.faults.map((f) => f.option),
+        ["lease.visibility"]
+      )
+    }).pipe(Effect.provide(jobs()))
+  )
+
+  it.scoped("a faulty visibility is not told to be missing", () =>
     Effect.gen(function* () {
       const error = yield* startError({ lease: { visibility: "2 mintues" as never, heartbeat: "1 minute" } }, url)
       assert.deepStrictEqual(
@@ -377,14 +389,14 @@ describe("start", () => {
     )
   )
 
-  const kept = (seconds: number, deadSeconds: number, maxReceiveCount = 5) =>
+  const kept = (seconds: number, deadSeconds: number, suffix = "") =>
     VirtualSqs.layer({
       queues: [
-        { name: "dead", attributes: { MessageRetentionPeriod: deadSeconds } },
+        { name: `dead${suffix}`, attributes: { MessageRetentionPeriod: deadSeconds } },
         {
-          name: "jobs",
+          name: `jobs${suffix}`,
           attributes: { VisibilityTimeout: 30, MessageRetentionPeriod: seconds },
-          deadLetters: { queue: "dead", maxReceiveCount }
+          deadLetters: { queue: `dead${suffix}`, maxReceiveCount: 5 }
         }
       ]
     })
@@ -413,7 +425,7 @@ describe("start", () => {
   it.scoped("not on FIFO queues, where the time begins anew with the move", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* startNotes({}, "jobs.fifo"), [])
-    }).pipe(Effect.provide(jobs({ name: "jobs.fifo" })))
+    }).pipe(Effect.provide(kept(86_400, 86_400, ".fifo")))
   )
 
   it.scoped("a dead-letter queue whose retention may not be read is noted", () =>

@@ -273,7 +273,7 @@ describe("B settlement", () => {
             if ((yield* Random.next) < 0.1) return yield* Effect.fail("no")
           }),
         messages: 1_000,
-        expect: { prefetch: 10 }
+        expect: { prefetch: 20 }
       },
       (stage) =>
         Effect.gen(function* () {
