@@ -23,12 +23,37 @@ module.exports = {
       from: { path: "^packages/core/src/index\\.ts$" },
       to: { path: "AwsSqs" }
     },
-    { name: "core-is-lowest", severity: "error", from: { path: "^packages/core/src/" }, to: { path: packages("testing|ledger|cli") } },
-    { name: "testing-on-core", severity: "error", from: { path: "^packages/testing/" }, to: { path: packages("ledger|cli") } },
-    { name: "ledger-on-core", severity: "error", from: { path: "^packages/ledger/src/" }, to: { path: packages("testing|cli") } },
-    { name: "cli-on-ledger-and-core", severity: "error", from: { path: "^packages/cli/src/" }, to: { path: packages("testing") } },
+    {
+      name: "core-is-lowest",
+      severity: "error",
+      from: { path: "^packages/core/src/" },
+      to: { path: packages("testing|ledger|cli") }
+    },
+    {
+      name: "testing-on-core",
+      severity: "error",
+      from: { path: "^packages/testing/" },
+      to: { path: packages("ledger|cli") }
+    },
+    {
+      name: "ledger-on-core",
+      severity: "error",
+      from: { path: "^packages/ledger/src/" },
+      to: { path: packages("testing|cli") }
+    },
+    {
+      name: "cli-on-ledger-and-core",
+      severity: "error",
+      from: { path: "^packages/cli/src/" },
+      to: { path: packages("testing") }
+    },
     { name: "packages-not-to-apps", severity: "error", from: { path: "^packages/" }, to: { path: "^apps/" } },
-    { name: "apps-apart", severity: "error", from: { path: "^apps/([^/]+)/" }, to: { path: "^apps/", pathNot: "^apps/$1/" } },
+    {
+      name: "apps-apart",
+      severity: "error",
+      from: { path: "^apps/([^/]+)/" },
+      to: { path: "^apps/", pathNot: "^apps/$1/" }
+    },
     {
       name: "internal-stays-inside",
       severity: "error",

@@ -4,18 +4,21 @@ import tseslint from "typescript-eslint"
 const bans = [
   {
     selector: "CallExpression[callee.object.name='Effect'][callee.property.name=/^(race|raceFirst)$/]",
-    message: "Effect.race and raceFirst do not wait for the loser when the parent is interrupted: use raceAll or timeout."
+    message:
+      "Effect.race and raceFirst do not wait for the loser when the parent is interrupted: use raceAll or timeout."
   },
   {
     selector: "CallExpression[callee.object.name='FiberSet'][callee.property.name='clear']",
     message: "FiberSet.clear interrupts one after another: use Fiber.interruptAll."
   },
   {
-    selector: "CallExpression[callee.object.name='Date'][callee.property.name='now'], NewExpression[callee.name='Date'][arguments.length=0]",
+    selector:
+      "CallExpression[callee.object.name='Date'][callee.property.name='now'], NewExpression[callee.name='Date'][arguments.length=0]",
     message: "All time comes from Effect's Clock."
   },
   {
-    selector: "CallExpression[callee.name=/^(setTimeout|setInterval)$/], CallExpression[callee.object.name='performance'][callee.property.name='now']",
+    selector:
+      "CallExpression[callee.name=/^(setTimeout|setInterval)$/], CallExpression[callee.object.name='performance'][callee.property.name='now']",
     message: "All time comes from Effect's Clock."
   },
   {
@@ -32,7 +35,8 @@ const bans = [
 const coreBans = [
   ...bans,
   {
-    selector: "CallExpression[callee.object.name='Effect'][callee.property.name='fn'], CallExpression[callee.callee.object.name='Effect'][callee.callee.property.name='fn']",
+    selector:
+      "CallExpression[callee.object.name='Effect'][callee.property.name='fn'], CallExpression[callee.callee.object.name='Effect'][callee.callee.property.name='fn']",
     message: "Effect.fn captures a stack on each call (15 µs): use Effect.fnUntraced."
   },
   {
@@ -62,6 +66,9 @@ export default tseslint.config(
       eqeqeq: "error"
     }
   },
-  { files: ["packages/*/src/**/*.ts", "apps/*/src/**/*.{ts,tsx}"], rules: { "no-restricted-syntax": ["error", ...bans] } },
+  {
+    files: ["packages/*/src/**/*.ts", "apps/*/src/**/*.{ts,tsx}"],
+    rules: { "no-restricted-syntax": ["error", ...bans] }
+  },
   { files: ["packages/core/src/**/*.ts"], rules: { "no-restricted-syntax": ["error", ...coreBans] } }
 )
