@@ -46,4 +46,4 @@ const program =
       ? Console.log(help)
       : Effect.fail({ message: `${argument} is not understood: report-worker is set by its environment, see --help` })
 
-NodeRuntime.runMain(reportingFailures(program), { disableErrorReporting: true })
+NodeRuntime.runMain(reportingFailures(program), { disableErrorReporting: true, disablePrettyLogger: true })

@@ -145,6 +145,7 @@ describe("report-worker", () => {
         assert.strictEqual(ended.code, 0, ended.stdout + ended.stderr)
         assert.strictEqual(ended.stderr, "")
         assert.notMatch(ended.stdout, /warning|Warning/)
+        assert.strictEqual(ended.stdout.split("waiting for jobs").length, 2, "each line is said once")
         assert.match(readdirSync(out).join(), /^running-[0-9a-f]{12}\.pdf$/)
         const left = yield* virtual.messages("jobs")
         assert.deepStrictEqual(
