@@ -88,7 +88,7 @@ export const make = (heart: Heart): Effect.Effect<void> =>
         continue
       }
       // An answer that comes after the end is of no use; the beat itself goes on, and whoever settles waits for it.
-      const answer = yield* Effect.timeoutOption(heart.ask(seconds), end - now)
+      const answer = yield* Effect.timeoutOption(heart.ask(seconds), wholeMs(end - now))
       if (Option.isNone(answer) || answer.value === undefined) continue
       if (answer.value._tag === "Done") {
         failures = 0
