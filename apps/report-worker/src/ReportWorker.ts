@@ -79,7 +79,9 @@ const logEnd = (event: ConsumerEvent): Effect.Effect<void> => {
   const { asked } = event.settled
   switch (asked._tag) {
     case "Release":
-      return Effect.logInfo(`message ${event.messageId}: comes again in ${Duration.format(Duration.seconds(Math.ceil(Duration.toSeconds(asked.after))))}`)
+      return Effect.logInfo(
+        `message ${event.messageId}: comes again in ${Duration.format(Duration.seconds(Math.ceil(Duration.toSeconds(asked.after))))}`
+      )
     case "DeadLetter":
       return Effect.logWarning(`message ${event.messageId}: moved to the dead-letter queue, ${asked.reason}`)
     default:
