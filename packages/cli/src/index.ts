@@ -1,0 +1,9 @@
+/**
+ * @since 0.1.0
+ */
+export * as CliError from "./CliError.js"
+export * as Connection from "./Connection.js"
+export * as Flags from "./Flags.js"
+export * as Main from "./Main.js"
+export * as Screen from "./Screen.js"
+export * as SqsInspector from "./SqsInspector.js"
