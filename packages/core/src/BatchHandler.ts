@@ -8,8 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Runtime from "effect/Runtime"
 import type { Delivery } from "./Delivery.js"
+import { LiveDelivery } from "./internal/delivery.js"
+import * as Fork from "./internal/fork.js"
 import type { SqsQueue } from "./SqsQueue.js"
 
 /**
@@ -40,20 +41,22 @@ interface Member<A, E> {
 
 interface Batch<A, E> {
   readonly members: Array<Member<A, E>>
-  /** whose caller still waits */
-  waiting: number
+  /** members whose caller still wants the result */
+  wanted: number
+  readonly cancelWindow: () => void
+  /** once it has started */
   fiber: Fiber.RuntimeFiber<void> | undefined
 }
-
-/** The batch handler answered with another number of results than it was given deliveries. */
-const mismatch = (expected: number, got: number) =>
-  new Error(`The batch handler answered ${got} results for ${expected} deliveries: answer one per delivery, in order.`)
 
 /**
  * Makes a handler for `Consumer.run` on this queue that collects deliveries, up to `size` or for `window`, and gives them to `f`
  * together. Each delivery keeps its own lease and is settled by its own result; when `f` fails as a whole, each of its
- * deliveries fails with that. When one of them loses its lease it leaves the batch; when all have left, `f` is
- * interrupted.
+ * deliveries fails with that.
+ *
+ * A delivery that loses its lease, or whose own timeout is over, leaves the batch. Before the start it is gone at once. While
+ * `f` runs it is no more than not waited for: `f` works on it as on the others, and its run has ended when `f` has. When
+ * all have left, `f` is interrupted. When the consumer stops, a batch that is not full starts at once, since nothing more
+ * will come.
  *
  * @since 0.1.0
  * @category constructors
@@ -75,25 +78,38 @@ export const make = <A, I, RS, E, R>(
   options: BatchOptions,
   f: (deliveries: ReadonlyArray<Delivery<A>>) => Effect.Effect<BatchResult<E>, E, R>
 ): Effect.Effect<(body: A, delivery: Delivery<A>) => Effect.Effect<void, E>, never, R> =>
-  Effect.map(Effect.runtime<R>(), (runtime) => {
-    const fork = Runtime.runFork(runtime)
+  Effect.map(Effect.all([Effect.runtime<R>(), Effect.clock]), ([runtime, clock]) => {
+    const forker = Fork.make(runtime, clock)
     const windowMs = Duration.toMillis(options.window)
     let open: Batch<A, E> | undefined
-    let timer: Fiber.RuntimeFiber<void> | undefined
 
-    const start = () => {
-      const batch = open
-      if (batch === undefined) return
-      open = undefined
-      timer = undefined
+    const openBatch = (): Batch<A, E> => {
+      const batch: Batch<A, E> = {
+        members: [],
+        wanted: 0,
+        cancelWindow: forker.after(windowMs, () => start(batch)),
+        fiber: undefined
+      }
+      return (open = batch)
+    }
+
+    /** the batch takes no more members */
+    const close = (batch: Batch<A, E>) => {
+      batch.cancelWindow()
+      if (open === batch) open = undefined
+    }
+
+    const start = (batch: Batch<A, E>) => {
+      // its size, its window and a stop may meet
+      if (open !== batch) return
+      close(batch)
       const { members } = batch
-      // all of them have left again
-      if (members.length === 0) return
-      batch.fiber = fork(
-        Effect.suspend(() => f(members.map((m) => m.delivery))).pipe(
+      const work = Effect.suspend(() => f(members.map((m) => m.delivery)))
+      batch.fiber = forker.fork(
+        Effect.flatMap(work, (answer) => Effect.sync(() => resultsOf(answer, members.length))).pipe(
           Effect.exit,
           Effect.map((exit) => {
-            members.forEach((member, i) => member.resume(resultOf(exit, i, members.length)))
+            members.forEach((member, i) => member.resume(Exit.isSuccess(exit) ? exit.value[i]! : exit))
           })
         )
       )
@@ -101,38 +117,39 @@ export const make = <A, I, RS, E, R>(
 
     const join = (delivery: Delivery<A>, resume: Member<A, E>["resume"]) => {
       const member: Member<A, E> = { delivery, resume }
-      const batch = (open ??= { members: [], waiting: 0, fiber: undefined })
+      const batch = open ?? openBatch()
       batch.members.push(member)
-      batch.waiting++
-      if (batch.members.length >= options.size) {
-        const early = timer
-        start()
-        if (early !== undefined) fork(Fiber.interrupt(early))
-      } else timer ??= fork(Effect.map(Effect.sleep(windowMs), start))
-      return () => leave(batch, member)
+      batch.wanted++
+      if (batch.members.length >= options.size) start(batch)
+      const unwatch = delivery instanceof LiveDelivery ? delivery.whenStopping(() => start(batch)) : () => {}
+      return Effect.suspend(() => {
+        unwatch()
+        return leave(batch, member)
+      })
     }
 
-    const leave = (batch: Batch<A, E>, member: Member<A, E>): Effect.Effect<void> =>
-      Effect.suspend(() => {
-        batch.waiting--
-        if (batch.fiber === undefined) {
-          batch.members.splice(batch.members.indexOf(member), 1)
-          return Effect.void
-        }
-        return batch.waiting > 0 ? Effect.void : Effect.asVoid(Fiber.interrupt(batch.fiber))
-      })
+    const leave = (batch: Batch<A, E>, member: Member<A, E>): Effect.Effect<unknown> => {
+      batch.wanted--
+      if (batch.fiber === undefined) {
+        batch.members.splice(batch.members.indexOf(member), 1)
+        if (batch.members.length === 0) close(batch)
+        return Effect.void
+      }
+      // as long as the work goes on it is a run of this delivery too, which must not be given back
+      return batch.wanted > 0 ? Fiber.await(batch.fiber) : Fiber.interrupt(batch.fiber)
+    }
 
-    return (_, delivery) =>
-      Effect.async<void, E>((resume) => {
-        const leaving = join(delivery, (exit) => resume(exit))
-        return leaving()
-      })
+    return (_, delivery) => Effect.async<void, E>((resume) => join(delivery, (exit) => resume(exit)))
   })
 
-const resultOf = <E>(exit: Exit.Exit<BatchResult<E>, E>, i: number, n: number): Exit.Exit<void, E> => {
-  if (Exit.isFailure(exit)) return Exit.failCause(exit.cause)
-  const results = exit.value
-  if (results === undefined) return Exit.void
-  if (results.length !== n) return Exit.die(mismatch(n, results.length))
-  return Either.match(results[i]!, { onLeft: (e) => Exit.fail(e), onRight: () => Exit.void })
+/** One for each delivery. What plain JavaScript answers instead of a list is success, as with any handler. */
+const resultsOf = <E>(answer: BatchResult<E>, n: number): ReadonlyArray<Exit.Exit<void, E>> => {
+  if (!Array.isArray(answer)) return Array.from({ length: n }, () => Exit.void)
+  if (answer.length !== n) {
+    throw new Error(`The batch handler answered ${answer.length} results for ${n} deliveries: answer one per delivery.`)
+  }
+  return answer.map((result: Either.Either<void, E>, i) => {
+    if (!Either.isEither(result)) throw new Error(`The batch handler's answer ${i} is no result: answer an Either.`)
+    return Either.match(result, { onLeft: (e) => Exit.fail(e), onRight: () => Exit.void })
+  })
 }

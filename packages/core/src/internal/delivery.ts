@@ -109,6 +109,11 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     return this.lease.extend(() => epochMs - this.host.clock.epoch())
   }
 
+  /** Calls `f` when a stop begins: nothing more will be received. The answer takes that back. */
+  whenStopping(f: () => void): () => void {
+    return this.host.whenStopping(f)
+  }
+
   // ---- the run -------------------------------------------------------------------------------------------------
 
   /** Its place is taken. */

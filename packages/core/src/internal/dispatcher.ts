@@ -39,6 +39,7 @@ export class Dispatcher<A> {
   private stopping = false
   private releasable = true
   private held: Array<() => void> = []
+  private readonly stops = new Set<() => void>()
   private readonly ended: Array<DrainedDelivery> = []
   private watchers: Array<() => void> = []
 
@@ -59,6 +60,11 @@ export class Dispatcher<A> {
       whenReleasable: (f) => {
         if (this.releasable) f()
         else this.held.push(f)
+      },
+      whenStopping: (f) => {
+        if (this.stopping) f()
+        else this.stops.add(f)
+        return () => this.stops.delete(f)
       }
     }
   }
@@ -185,6 +191,7 @@ export class Dispatcher<A> {
   stop(): void {
     this.stopping = true
     this.releasable = false
+    for (const f of this.stops) f()
   }
 
   /** The open receives have answered: gives back what never started, and lets held releases go. */

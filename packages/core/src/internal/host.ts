@@ -42,6 +42,8 @@ export interface Host<Delivery> extends DeliveryHost {
   readonly redelivery: Redelivery<string>
   /** calls `f` when a release cannot be taken straight back by a receive of ours that a stop left open */
   readonly whenReleasable: (f: () => void) => void
+  /** calls `f` when a stop begins, or at once, if one has begun; the answer takes that back */
+  readonly whenStopping: (f: () => void) => () => void
   /** the handler runs as soon as there is a place */
   readonly run: (delivery: Delivery, run: Run<Delivery>) => void
   /** a handler has ended: another may start */
