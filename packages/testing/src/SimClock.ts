@@ -20,7 +20,7 @@ import { type Process, ProcessClock, Simulation, type StuckReason } from "./inte
 
 /**
  * The simulation cannot end. `deadlock`: the main effect waits, no fiber can go on, and no timer is left. `livelock`: fibers
- * went on and on at one instant. `timeLimit`: the virtual time is over.
+ * went on and on within one millisecond. `timeLimit`: the virtual time is over.
  *
  * @since 0.1.0
  * @category errors
@@ -29,11 +29,13 @@ export class SimStuck extends Schema.TaggedError<SimStuck>()("SimStuck", {
   reason: Schema.Literal("deadlock", "livelock", "timeLimit"),
   /** virtual ms since the start */
   elapsedMs: Schema.Number,
-  seed: Schema.Union(Schema.String, Schema.Number)
+  seed: Schema.Union(Schema.String, Schema.Number),
+  /** what each process waited for, or, of a livelock, what went on and on, the most frequent first */
+  waitingFor: Schema.optionalWith(Schema.Array(Schema.String), { default: () => [] })
 }) {
   override get message() {
     const at = `${Duration.format(Duration.millis(this.elapsedMs))} after the start (seed ${JSON.stringify(this.seed)})`
-    return `${at}: ${explanations[this.reason]}`
+    return [`${at}: ${explanations[this.reason]}`, ...this.waitingFor.map((line) => `  ${line}`)].join("\n")
   }
 }
 
@@ -42,7 +44,7 @@ const explanations: Record<StuckReason, string> = {
     "deadlock: the main effect waits, no fiber can go on and no timer is left. Look for a Deferred, queue or message " +
     "that nobody will complete. Real I/O is not waited for unless it is wrapped in SimClock.external.",
   livelock:
-    "livelock: fibers go on and on without time passing. Look for a loop without a delay, or raise tasksPerInstant.",
+    "livelock: fibers go on and on, and no millisecond passes. Look for a loop without a delay, or raise tasksPerInstant.",
   timeLimit:
     "the virtual time limit is reached and the main effect has not ended. Stop what runs for ever, or raise limit."
 }
@@ -65,7 +67,7 @@ export interface SimOptions {
   readonly order?: "fifo" | "random" | undefined
   /** virtual time after which the simulation is given up; 30 days */
   readonly limit?: Duration.DurationInput | undefined
-  /** fiber steps at one instant after which it is given up; 5,000,000 */
+  /** fiber steps within one millisecond of virtual time after which it is given up; 5,000,000 */
   readonly tasksPerInstant?: number | undefined
 }
 
@@ -104,7 +106,12 @@ export const run = <A, E, R>(effect: Effect.Effect<A, E, R>, options?: SimOption
       })
       simulation.onEnd(() => {
         const reason = simulation.stuckReason ?? "deadlock"
-        resume(result ?? Effect.fail(new SimStuck({ reason, elapsedMs: simulation.elapsedMs, seed })))
+        resume(
+          result ??
+            Effect.fail(
+              new SimStuck({ reason, elapsedMs: simulation.elapsedMs, seed, waitingFor: simulation.waitingFor })
+            )
+        )
       })
       return Effect.async<void>((interrupted) => {
         simulation.onEnd(() => interrupted(Effect.void))

@@ -331,6 +331,42 @@ describe("SimClock: ends", () => {
     })
   )
 
+  it.effect("fibers that go on for ever while the time creeps are told, with what they wait for", () =>
+    Effect.gen(function* () {
+      const loop = Effect.forever(Effect.sleep(Duration.nanos(1n)).pipe(Effect.withSpan("beat")))
+      const world = Effect.gen(function* () {
+        yield* Effect.fork(Effect.forever(Effect.sleep("1 hour")))
+        const worker = yield* SimClock.spawn("worker", Effect.delay(loop, "90 seconds"))
+        yield* worker.await
+      })
+      const error = yield* Effect.flip(SimClock.run(world, { tasksPerInstant: 10_000 }))
+      assert.strictEqual(error.reason, "livelock")
+      assert.approximately(error.elapsedMs, 90_000, 1)
+      assert.match(error.message, /worker.*0\.000001 ms in beat/)
+    })
+  )
+
+  it.effect("a millisecond in which much is done, and that ends, is none of these", () =>
+    Effect.gen(function* () {
+      const steps = Effect.repeatN(Effect.sleep(Duration.nanos(100n)), 900)
+      const [elapsedMs] = yield* SimClock.run(
+        Effect.zip(elapsed, Effect.repeatN(Effect.zipRight(steps, Effect.sleep(1)), 2), { concurrent: false }),
+        { tasksPerInstant: 3_000 }
+      )
+      assert.strictEqual(elapsedMs, 0)
+    })
+  )
+
+  it.effect("what is still waited for is told by a deadlock and at the limit", () =>
+    Effect.gen(function* () {
+      const worker = SimClock.spawn("worker", Effect.forever(Effect.sleep("1 hour")))
+      const limit = yield* Effect.flip(SimClock.run(Effect.zipRight(worker, Effect.never), { limit: "1 day" }))
+      assert.deepStrictEqual(limit.waitingFor, ["main: no timer", "worker: a timer, in 3600000 ms"])
+      const deadlock = yield* Effect.flip(SimClock.run(Effect.never))
+      assert.deepStrictEqual(deadlock.waitingFor, ["main: no timer"])
+    })
+  )
+
   it.effect("what runs for ever ends at the limit", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(SimClock.run(Effect.forever(Effect.sleep("1 hour")), { limit: "1 day" }))

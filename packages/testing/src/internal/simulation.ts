@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import { globalValue } from "effect/GlobalValue"
+import * as Option from "effect/Option"
 import { hasProperty } from "effect/Predicate"
 import * as Scheduler from "effect/Scheduler"
 import { PCGRandom } from "effect/Utils"
@@ -25,6 +26,9 @@ export type StuckReason = "deadlock" | "livelock" | "timeLimit"
 
 /** A turn of Node's event loop is taken at least after so many tasks, so that signals and test runners live on. */
 const TASKS_PER_TURN = 20_000
+
+/** More often than that the time does not move within one millisecond: it creeps, and will never get on. */
+const INSTANTS_PER_MS = 100_000
 
 interface Entry {
   readonly task: Scheduler.Task
@@ -74,14 +78,18 @@ export class Process implements Scheduler.Scheduler {
     this.onStallEnd.push(first)
     const until = this.simulation.elapsedMs + ms
     this.stalledUntil = Math.max(this.stalledUntil, until)
-    this.simulation.addTimer(until, () => {
-      if (this.dead || !this.stalled || this.simulation.elapsedMs < this.stalledUntil) return
-      this.stalledUntil = -1
-      const held = this.held
-      this.held = []
-      for (const resume of this.onStallEnd.splice(0)) resume()
-      for (const [entry, priority] of held) this.simulation.enqueue(entry, priority)
-    })
+    this.simulation.addTimer(
+      until,
+      () => {
+        if (this.dead || !this.stalled || this.simulation.elapsedMs < this.stalledUntil) return
+        this.stalledUntil = -1
+        const held = this.held
+        this.held = []
+        for (const resume of this.onStallEnd.splice(0)) resume()
+        for (const [entry, priority] of held) this.simulation.enqueue(entry, priority)
+      },
+      this
+    )
   }
 
   /** One fiber more, or less, waits for the real world. */
@@ -124,13 +132,27 @@ export class ProcessClock implements Clock.Clock {
     if (ms === Infinity) return Effect.never
     return Effect.async<void>((resume) => {
       const { simulation } = this.process
-      const timer = simulation.addTimer(simulation.elapsedMs + Math.max(0, ms), () => {
+      if (simulation.isSuspicious) simulation.suspect(`${this.process.name}: a sleep of ${brief(ms)} ms${inSpan()}`)
+      const fire = () => {
         if (!this.process.dead) resume(Effect.void)
-      })
+      }
+      const timer = simulation.addTimer(simulation.elapsedMs + Math.max(0, ms), fire, this.process)
       return Effect.sync(() => simulation.removeTimer(timer))
     })
   }
 }
+
+/** Short, so that what is nearly the same reads the same. */
+const brief = (ms: number): number => Number(ms.toPrecision(2))
+
+/** The span of the fiber that asks. */
+const inSpan = (): string => {
+  const span = Option.getOrUndefined(Fiber.getCurrentFiber())?.currentSpan
+  return span?._tag === "Span" ? ` in ${span.name}` : ""
+}
+
+/** So many of the things that go on and on are told. */
+const SUSPECTS = 5
 
 export class Simulation {
   /** the flow of time since the start; never moved back */
@@ -141,13 +163,19 @@ export class Simulation {
   externals = 0
   /** why it was given up, if it was */
   stuckReason: StuckReason | undefined
+  /** then: what was waited for, or what went on and on */
+  waitingFor: ReadonlyArray<string> = []
   readonly startNanos: bigint
   private readonly processes: Array<Process> = []
   private readonly timers = new Timers()
   private readonly random: PCGRandom
   private queue = new Scheduler.PriorityBuckets<Entry>()
   private timerCount = 0
+  /** of the present millisecond, which begins at the first instant after the one before has ended */
   private tasksNow = 0
+  private instantsNow = 0
+  private nextMs = 0
+  private readonly suspects = new Map<string, number>()
   private closing = false
   private readonly onEnds: Array<() => void> = []
   private state: "idle" | "scheduled" | "running" | "ended" = "idle"
@@ -168,10 +196,10 @@ export class Simulation {
     this.wake()
   }
 
-  addTimer(at: number, fire: () => void): Timer {
+  addTimer(at: number, fire: () => void, process: Process): Timer {
     this.timerCount++
     const tie = this.settings.order === "fifo" ? this.timerCount : this.random.number()
-    const timer = this.timers.add(at, tie, fire)
+    const timer = this.timers.add(at, tie, fire, process)
     this.wake()
     return timer
   }
@@ -238,7 +266,7 @@ export class Simulation {
     if (this.ended) return
     if (this.queue.buckets.length === 0 && this.externals > 0) {
       this.state = "idle"
-      this.tasksNow = 0
+      this.newMs()
       return
     }
     this.state = "scheduled"
@@ -249,6 +277,22 @@ export class Simulation {
     return this.state === "ended"
   }
 
+  private newMs(): void {
+    this.nextMs = this.elapsedMs + 1
+    this.tasksNow = 0
+    this.instantsNow = 0
+    if (this.suspects.size > 0) this.suspects.clear()
+  }
+
+  /** It may be going round in circles: what goes on is noted. */
+  get isSuspicious(): boolean {
+    return this.tasksNow > this.settings.tasksPerInstant / 2 || this.instantsNow > INSTANTS_PER_MS / 2
+  }
+
+  suspect(what: string): void {
+    this.suspects.set(what, (this.suspects.get(what) ?? 0) + 1)
+  }
+
   /** Moves the time to the next timer and fires all that are due, each with all that follows from it. */
   private jump(): void {
     const next = this.timers.first
@@ -256,7 +300,8 @@ export class Simulation {
     if (next.at > this.settings.limitMs) return this.stuck("timeLimit")
     if (next.at > this.elapsedMs) {
       this.elapsedMs = next.at
-      this.tasksNow = 0
+      if (next.at >= this.nextMs) this.newMs()
+      else if (++this.instantsNow > INSTANTS_PER_MS) return this.stuck("livelock")
     }
     for (let timer = this.timers.first; timer !== undefined && timer.at <= this.elapsedMs; timer = this.timers.first) {
       this.timers.remove(timer)
@@ -286,6 +331,7 @@ export class Simulation {
           left--
           entry.task()
           if (++this.tasksNow > this.settings.tasksPerInstant) return this.stuck("livelock")
+          if (this.isSuspicious) this.suspect(`${process.name}: a fiber that goes on`)
         }
       }
     }
@@ -301,8 +347,24 @@ export class Simulation {
   }
 
   private stuck(reason: StuckReason): void {
-    if (!this.closing) this.stuckReason = reason
+    if (!this.closing) {
+      this.stuckReason = reason
+      this.waitingFor = reason === "livelock" ? this.mostSuspect() : this.nextTimers()
+    }
     this.end()
+  }
+
+  private mostSuspect(): ReadonlyArray<string> {
+    const most = [...this.suspects].sort((a, b) => b[1] - a[1]).slice(0, SUSPECTS)
+    return most.map(([what, times]) => `${what}, ${times} times within a millisecond`)
+  }
+
+  private nextTimers(): ReadonlyArray<string> {
+    const alive = this.processes.filter((process) => !process.dead)
+    return alive.map((process) => {
+      const next = this.timers.all.reduce((least, t) => (t.owner === process ? Math.min(least, t.at) : least), Infinity)
+      return `${process.name}: ${next === Infinity ? "no timer" : `a timer, in ${brief(next - this.elapsedMs)} ms`}`
+    })
   }
 }
 

@@ -4,6 +4,8 @@ export interface Timer {
   readonly at: number
   readonly tie: number
   readonly fire: () => void
+  /** whose it is; for what is told of it */
+  readonly owner: unknown
   /** where it lies in the heap; -1 when it is no longer there */
   index: number
 }
@@ -21,8 +23,13 @@ export class Timers {
     return this.heap[0]
   }
 
-  add(at: number, tie: number, fire: () => void): Timer {
-    const timer: Timer = { at, tie, fire, index: this.heap.length }
+  /** in no order */
+  get all(): ReadonlyArray<Timer> {
+    return this.heap
+  }
+
+  add(at: number, tie: number, fire: () => void, owner?: unknown): Timer {
+    const timer: Timer = { at, tie, fire, owner, index: this.heap.length }
     this.heap.push(timer)
     this.up(timer)
     return timer
