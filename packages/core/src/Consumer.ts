@@ -50,7 +50,9 @@ export interface Parts<R = never> {
  */
 export interface Consumer {
   readonly queue: string
-  /** from the subscription on; bounded: a listener that is slower than the consumer loses its oldest events */
+  /**
+   * From the subscription on, to `Drained`. Bounded: a listener that is slower than the consumer loses its oldest events.
+   */
   readonly events: Stream.Stream<ConsumerEvent>
   /** asks for no more; handlers run on, and an open receive may still bring what it had been promised */
   readonly pause: Effect.Effect<void>
@@ -129,10 +131,12 @@ export const make = <A, I, RS, E, R, RP = never>(
       queue: queue.name,
       events: opened.observer.events,
       pause: Effect.sync(() => {
+        if (opened.slots.isPaused) return
         opened.slots.pause()
         opened.observer.paused()
       }),
       resume: Effect.sync(() => {
+        if (!opened.slots.isPaused) return
         opened.slots.resume()
         opened.observer.resumed()
       }),

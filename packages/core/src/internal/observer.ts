@@ -11,14 +11,16 @@ import type { LeaseLost, Settled } from "../Settlement.js"
 import type { SqsError } from "../SqsError.js"
 import type { LeaseClock } from "./time.js"
 
-/** A listener that is slower than the consumer loses its oldest events. */
+/** A listener that is slower than the consumer loses its oldest events, so many at a time: one by one would cost more. */
 const LISTENER_CAPACITY = 4_096
+const DROPPED_AT_ONCE = 256
 
 /**
  * Where a consumer says what happens. Costs nothing where nobody listens; what a listener does cannot reach back.
  */
 export class Observer {
   private readonly listeners = new Set<Queue.Queue<ConsumerEvent>>()
+  private ended = false
 
   constructor(
     readonly queue: string,
@@ -32,16 +34,19 @@ export class Observer {
     this.run(Effect.annotateLogs(Effect.logWarning(message), "queue", this.queue))
   }
 
-  /** From the moment of subscription on. */
+  /** From the moment of subscription on, until the consumer has drained. */
   readonly events: Stream.Stream<ConsumerEvent> = Stream.unwrapScoped(
-    Effect.map(
-      Effect.suspend(() => this.subscribe),
-      Stream.fromQueue
+    Effect.suspend(() =>
+      this.ended
+        ? Effect.succeed(Stream.empty)
+        : Effect.map(this.subscribe, (queue) =>
+            Stream.takeUntil(Stream.fromQueue(queue), (event) => event._tag === "Drained")
+          )
     )
   )
 
   readonly subscribe: Effect.Effect<Queue.Dequeue<ConsumerEvent>, never, Scope.Scope> = Effect.acquireRelease(
-    Effect.tap(Queue.sliding<ConsumerEvent>(LISTENER_CAPACITY), (queue) =>
+    Effect.tap(Queue.bounded<ConsumerEvent>(LISTENER_CAPACITY), (queue) =>
       Effect.sync(() => this.listeners.add(queue))
     ),
     (queue) =>
@@ -56,7 +61,11 @@ export class Observer {
   }
 
   private publish(event: ConsumerEvent): void {
-    for (const queue of this.listeners) queue.unsafeOffer(event)
+    for (const queue of this.listeners) {
+      if (queue.unsafeOffer(event)) continue
+      Effect.runSync(queue.takeUpTo(DROPPED_AT_ONCE))
+      queue.unsafeOffer(event)
+    }
   }
 
   private about(subject: Subject) {
@@ -175,5 +184,6 @@ export class Observer {
     const log = report.complete ? Effect.logInfo(render(report)) : Effect.logWarning(render(report))
     this.run(Effect.annotateLogs(log, "queue", this.queue))
     if (this.listening) this.publish(ConsumerEvent.Drained({ ...this.here, report }))
+    this.ended = true
   }
 }
