@@ -31,13 +31,14 @@ export interface Claim<in A> extends LedgerId {
   readonly remaining: Effect.Effect<Duration.Duration>
   /**
    * Stores the result, inside the transaction that the caller has open: the caller's rows and the completion commit or roll
-   * back together. Fails when the claim was taken over meanwhile; let the failure roll the transaction back. The job then
-   * ends with this result, whatever it returns after.
+   * back together. Fails when the claim was taken over meanwhile, or when this run has completed already; let the failure roll
+   * the transaction back. The job then ends with the result that was committed, whatever it returns after.
    */
   readonly complete: (result: A) => Effect.Effect<void, ClaimError>
   /**
    * Runs `rows` in a transaction of its own, with the completion as its last statement; what `rows` gives is the result of
-   * the job. After a conflict (SQLSTATE 40001, 40P01, SQLITE_BUSY) all of it is run again: let it do nothing but SQL.
+   * the job. After a conflict (SQLSTATE 40001, 40P01, SQLITE_BUSY) all of it is run again: let it do nothing but SQL. It may be
+   * tried again after a COMMIT whose answer was lost: rows that did get there are not written twice.
    */
   readonly commit: <B extends A, E, R>(rows: Effect.Effect<B, E, R>) => Effect.Effect<B, E | ClaimError, R>
 }

@@ -39,6 +39,18 @@ export interface Holder extends LedgerId {
 }
 
 /**
+ * What a verdict is about: an attempt whose outcome is unknown, and which of its calls that is. `callSeq` is that of the row
+ * when the question was asked: an owner that reports late may have begun another call since. `undefined`: whatever is open.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Question extends LedgerId {
+  readonly attempt: number
+  readonly callSeq?: number | undefined
+}
+
+/**
  * What a verdict makes of a key.
  *
  * @since 0.1.0
@@ -133,13 +145,10 @@ export class LedgerStore extends Context.Tag("@effect-sqs/ledger/LedgerStore")<
         readonly retentionMs: number
       }
     ) => Written
-    /** Gives a verdict. Condition: this attempt, `unknown` or `review`. Raises the attempt. */
-    readonly decide: (
-      id: LedgerId & { readonly attempt: number },
-      o: { readonly decision: Decision; readonly retentionMs: number }
-    ) => Written
-    /** Puts the next question to a reconciler off. Condition: this attempt and `unknown`. */
-    readonly postpone: (id: LedgerId & { readonly attempt: number }, o: { readonly delayMs: number }) => Written
+    /** Gives a verdict. Condition: this attempt and call, `unknown` or `review`. Raises the attempt. */
+    readonly decide: (id: Question, o: { readonly decision: Decision; readonly retentionMs: number }) => Written
+    /** Puts the next question to a reconciler off. Condition: this attempt and call, and `unknown`. */
+    readonly postpone: (id: Question, o: { readonly delayMs: number }) => Written
     /**
      * Cancels a key, known or not. Ends it at once, and raises the attempt, unless an ambiguous call is open or the outcome
      * is unknown: then the wish is kept, and the key ends as `cancelled` where it would have been tried again. Condition:

@@ -102,14 +102,14 @@ const make: Effect.Effect<LedgerStore["Type"]> = Effect.gen(function* () {
     fail: (h, o) => write(h, (row, now) => transitions.fail(row, h, o, now)),
     decide: (id, o) =>
       write(id, (row, now) => {
-        const next = transitions.decide(row, id.attempt, o, now)
+        const next = transitions.decide(row, id, o, now)
         const d = o.decision
         if (next !== undefined && d.state === "retryable" && d.callResult !== undefined && row.call !== undefined) {
           keep(id, row.call.ref, d.callResult)
         }
         return next
       }),
-    postpone: (id, o) => write(id, (row, now) => transitions.postpone(row, id.attempt, o, now)),
+    postpone: (id, o) => write(id, (row, now) => transitions.postpone(row, id, o, now)),
     cancel: (id, o) => alone((now) => put(transitions.cancel(rows.get(address(id)), id, o, now), now)),
     read: (id) =>
       alone((now) => Option.map(Option.fromNullable(rows.get(address(id))), (record) => snapshot(record, now))),

@@ -112,7 +112,8 @@ const claimOf = <A, I, RS>(
           claim,
           "complete",
           ledger.store.complete(holder, { result: text, retentionMs: ledger.settings.retentionMs }),
-          (record) => (record.state === "completed" ? Effect.succeed({ record }) : Effect.dieMessage("refused"))
+          // also when it is completed by this run: rows that were committed with it may be about to be written again
+          () => Effect.fail(running.lossOf(claim, "decided"))
         )
         claim.completing = true
       }).pipe(Effect.provide(context))

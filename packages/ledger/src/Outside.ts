@@ -97,7 +97,10 @@ class Calling extends Context.Reference<Calling>()("@effect-sqs/ledger/Outside/C
 
 const misuse = (detail: string) => Effect.die(new LedgerMisuse({ detail }))
 
-/** writes down that the call begins; a claim that is too short for it may do when it is renewed */
+/**
+ * Writes down that the call begins; a claim that is too short for it may do when it is renewed. The store looks at the time
+ * when it writes: a begin that travelled for long is looked at again here.
+ */
 const begin = (claim: running.RunningClaim, ref: string, policy: CallPolicy, timeoutMs: number) => {
   const { holder, ledger } = claim
   const seq = ++claim.callSeq
@@ -111,10 +114,11 @@ const begin = (claim: running.RunningClaim, ref: string, policy: CallPolicy, tim
         : Effect.succeed(false)
   )
   return Effect.gen(function* () {
+    const fits = Effect.suspend(() => Effect.map(running.remainingMs(claim), (left) => left >= timeoutMs))
     if (Number.isFinite(timeoutMs)) {
-      if (yield* begun) return
+      if ((yield* begun) && (yield* fits)) return
       yield* Effect.ignore(running.renew(claim))
-      if (yield* begun) return
+      if ((yield* begun) && (yield* fits)) return
     }
     const remainingMs = yield* running.remainingMs(claim)
     return yield* new LedgerClaimTooShort({
@@ -228,6 +232,7 @@ const alone = <A, I, RS, E, R>(
     Effect.gen(function* () {
       const { holder, ledger } = claim
       const id = { namespace: holder.namespace, key: holder.key }
+      yield* values.checkName(id, "the reference of an outside call", ref)
       const what = `the result of the outside call ${ref}`
 
       const remembered = yield* patiently(ledger, "recall", ledger.store.recall(holder, ref))

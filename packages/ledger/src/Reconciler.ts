@@ -12,7 +12,7 @@ import { type LedgerStoreError, type LedgerValueInvalid, LedgerVerdictRefused } 
 import { LedgerEvent } from "./LedgerEvent.js"
 import type { LedgerId, LedgerRecord } from "./LedgerRecord.js"
 import { Ledger } from "./LedgerService.js"
-import type { Decision, Snapshot } from "./LedgerStore.js"
+import type { Decision, Question, Snapshot } from "./LedgerStore.js"
 import { Verdict } from "./Verdict.js"
 import { patiently } from "./internal/calls.js"
 import * as values from "./internal/values.js"
@@ -25,6 +25,8 @@ import * as values from "./internal/values.js"
  */
 export interface UnknownCall extends LedgerId {
   readonly attempt: number
+  /** tells the call from others of the same attempt: a verdict on this one is refused when another is open by then */
+  readonly callSeq: number
   /** the reference that the outside was given */
   readonly ref: string
   /** when the call began, epoch ms by the clock of the store */
@@ -87,17 +89,21 @@ const decisionOf = (
         result
       }))
     case "Rejected":
-      return Effect.succeed({ state: "rejected", error: verdict.reason })
+      return Effect.succeed({ state: "rejected", error: values.storable(verdict.reason) })
   }
 }
 
-const write = (id: LedgerId & { readonly attempt: number }, decision: Decision) =>
+const write = (id: Question, decision: Decision) =>
   Effect.gen(function* () {
     const ledger = yield* Ledger
+    let tries = 0
     const written = yield* patiently(
       ledger,
       "decide",
-      ledger.store.decide(id, { decision, retentionMs: ledger.settings.retentionMs })
+      Effect.suspend(() => {
+        tries++
+        return ledger.store.decide(id, { decision, retentionMs: ledger.settings.retentionMs })
+      })
     )
     if (Option.isSome(written)) {
       const { record } = written.value
@@ -106,7 +112,9 @@ const write = (id: LedgerId & { readonly attempt: number }, decision: Decision) 
       )
       return written
     }
-    // the answer to the verdict may have been lost: then it is the row, one attempt on, in the state it asked for
+    // refused at the first try: somebody else was first, although the row may look as if it had been us
+    if (tries === 1) return Option.none<Snapshot>()
+    // the answer to an earlier try was lost: then it is the row, one attempt on, in the state it asked for
     const found = yield* patiently(ledger, "read", ledger.store.read(id))
     return Option.filter(found, ({ record }) => isOurs(record, id.attempt, decision))
   })
@@ -117,14 +125,14 @@ const isOurs = (record: LedgerRecord, attempt: number, decision: Decision) =>
   (decision.state !== "completed" || record.result === decision.result)
 
 /**
- * Gives a verdict on one key, as a person does; `StillUnknown` puts it before people. It is given on an attempt, and
- * refused when the key has moved on since. The results of `Happened` and `Completed` are in encoded form.
+ * Gives a verdict on one key, as a person does; `StillUnknown` puts it before people. It is given on an attempt, and on a call
+ * of it when `id` is a row that was read; it is refused when the key has moved on since. The results of `Happened` and `Completed` are in encoded form.
  *
  * @since 0.1.0
  * @category verdicts
  */
 export const decide = (
-  id: LedgerId & { readonly attempt: number },
+  id: Question,
   verdict: Verdict
 ): Effect.Effect<LedgerRecord, LedgerVerdictRefused | LedgerValueInvalid | LedgerStoreError, Ledger> =>
   Effect.gen(function* () {
@@ -171,6 +179,7 @@ const questionOf = ({ record }: Snapshot): UnknownCall => ({
   namespace: record.namespace,
   key: record.key,
   attempt: record.attempt,
+  callSeq: record.callSeq,
   ref: record.call?.ref ?? "",
   startedAt: record.call?.startedAt ?? record.updatedAt,
   tries: record.reconcileTries,

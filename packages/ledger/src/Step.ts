@@ -47,6 +47,7 @@ export const step = <A, I, RS, E, R>(
     Effect.gen(function* () {
       const claim = yield* CurrentClaim
       const { holder, ledger } = claim
+      yield* values.checkName(holder, "the name of a step", name)
       const what = `the result of step ${name}`
       const remembered = yield* patiently(ledger, "recall", ledger.store.recall(holder, memoryName(name)))
       if (Option.isSome(remembered)) return yield* values.decode(holder, what, result, remembered.value)

@@ -11,11 +11,10 @@ export interface Instant {
   readonly ns: bigint
 }
 
-export const now: Effect.Effect<Instant> = Effect.zipWith(
-  Clock.currentTimeMillis,
-  Clock.currentTimeNanos,
-  (ms, ns) => ({ ms, ns })
-)
+/** `TestClock` dies of its nanoseconds when its time is a fraction of a millisecond, as after a sleep with jitter */
+const nanos = Effect.catchAllDefect(Clock.currentTimeNanos, () => Effect.map(epochMs, (ms) => BigInt(ms) * 1_000_000n))
+
+export const now: Effect.Effect<Instant> = Effect.zipWith(Clock.currentTimeMillis, nanos, (ms, ns) => ({ ms, ns }))
 
 export const elapsedMs = (since: Instant): Effect.Effect<number> =>
   Effect.map(now, (at) => Math.max(at.ms - since.ms, Number(at.ns - since.ns) / 1e6))

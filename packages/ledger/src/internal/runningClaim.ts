@@ -58,7 +58,7 @@ export const make = (
 export const remainingMs = (claim: RunningClaim): Effect.Effect<number> =>
   Effect.map(elapsedMs(claim.confirmed), (elapsed) => Math.max(0, claim.claimMs - elapsed))
 
-const lossOf = (claim: RunningClaim, reason: LedgerClaimLost["reason"], leftMs = 0) =>
+export const lossOf = (claim: RunningClaim, reason: LedgerClaimLost["reason"], leftMs = 0) =>
   new LedgerClaimLost({
     namespace: claim.holder.namespace,
     key: claim.holder.key,

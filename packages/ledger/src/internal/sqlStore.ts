@@ -12,7 +12,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { type LedgerStoreError } from "../LedgerError.js"
 import type { LedgerId } from "../LedgerRecord.js"
-import type { Holder, LedgerStore, Snapshot } from "../LedgerStore.js"
+import type { Holder, LedgerStore, Question, Snapshot } from "../LedgerStore.js"
 import { toStoreError } from "./sqlErrors.js"
 import { columns, toSnapshot, type SqlRow } from "./sqlRow.js"
 
@@ -74,6 +74,8 @@ export const make = (sql: SqlClient.SqlClient, now: Effect.Effect<Fragment>): Le
 
   const row = (id: LedgerId) => sql`namespace = ${id.namespace} AND key = ${id.key}`
   const attempt = (h: LedgerId & { readonly attempt: number }) => sql`${row(h)} AND attempt = ${int(h.attempt)}`
+  const asked = (q: Question) =>
+    q.callSeq === undefined ? attempt(q) : sql`${attempt(q)} AND call_seq = ${int(q.callSeq)}`
   const held = (h: Holder) => sql`${attempt(h)} AND owner = ${h.owner} AND state = 'in_progress'`
   const mayGoOn = (h: Holder, t: Fragment) => sql`${held(h)} AND claim_until > ${t} AND cancel_requested_at IS NULL`
 
@@ -245,7 +247,7 @@ export const make = (sql: SqlClient.SqlClient, now: Effect.Effect<Fragment>): Le
           ${review ? sql.literal("call_ref = call_ref") : noCall}, not_before = NULL, reconcile_at = NULL,
           completed_at = ${d.state === "completed" ? t : sql.literal("completed_at")},
           expires_at = ${review ? sql.literal("NULL") : sql`${t} + ${int(o.retentionMs)}`}, updated_at = ${t}
-        WHERE ${attempt(id)} AND state IN ('unknown', 'review')
+        WHERE ${asked(id)} AND state IN ('unknown', 'review')
         RETURNING ${all}, ${t} AS now_ms`
       )
       if (d.state !== "retryable" || d.callResult === undefined) return write
@@ -267,7 +269,7 @@ export const make = (sql: SqlClient.SqlClient, now: Effect.Effect<Fragment>): Le
         "postpone",
         (t) => sql<SqlRow>`
         UPDATE effect_ledger SET reconcile_at = ${t} + ${int(o.delayMs)}, updated_at = ${t}
-        WHERE ${attempt(id)} AND state = 'unknown' RETURNING ${all}, ${t} AS now_ms`
+        WHERE ${asked(id)} AND state = 'unknown' RETURNING ${all}, ${t} AS now_ms`
       ),
 
     cancel: (id, o) =>

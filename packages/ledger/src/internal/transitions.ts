@@ -3,7 +3,7 @@
  * `undefined` says that the condition did not hold and nothing changes.
  */
 import type { CallPolicy, LedgerId, LedgerRecord } from "../LedgerRecord.js"
-import type { Decision, Holder } from "../LedgerStore.js"
+import type { Decision, Holder, Question } from "../LedgerStore.js"
 
 type Row = LedgerRecord
 type Next = Row | undefined
@@ -181,13 +181,16 @@ export const fail = (
   }
 }
 
+const isAsked = (row: Row, q: Question) =>
+  row.attempt === q.attempt && (q.callSeq === undefined || row.callSeq === q.callSeq)
+
 export const decide = (
   row: Row,
-  attempt: number,
+  q: Question,
   o: { readonly decision: Decision; readonly retentionMs: number },
   now: number
 ): Next => {
-  if (row.attempt !== attempt || (row.state !== "unknown" && row.state !== "review")) return undefined
+  if (!isAsked(row, q) || (row.state !== "unknown" && row.state !== "review")) return undefined
   const d = o.decision
   return {
     ...row,
@@ -205,10 +208,8 @@ export const decide = (
   }
 }
 
-export const postpone = (row: Row, attempt: number, o: { readonly delayMs: number }, now: number): Next =>
-  row.attempt === attempt && row.state === "unknown"
-    ? { ...row, reconcileAt: now + o.delayMs, updatedAt: now }
-    : undefined
+export const postpone = (row: Row, q: Question, o: { readonly delayMs: number }, now: number): Next =>
+  isAsked(row, q) && row.state === "unknown" ? { ...row, reconcileAt: now + o.delayMs, updatedAt: now } : undefined
 
 export const cancel = (row: Row | undefined, id: LedgerId, o: { readonly retentionMs: number }, now: number): Next => {
   const cancelled = { ...idle, state: "cancelled", expiresAt: now + o.retentionMs, updatedAt: now } as const

@@ -6,7 +6,16 @@ import { createHash } from "node:crypto"
 import { LedgerValueInvalid } from "../LedgerError.js"
 import type { LedgerId } from "../LedgerRecord.js"
 
-export const maxKeyLength = 512
+const maxKeyLength = 512
+
+/** of a call or a step; the column holds a prefix as well */
+const maxNameLength = 500
+
+/** what UTF-8 has no form for, or PostgreSQL no room: stored, it would be refused or become another text */
+const unstorable = /[\0\p{Surrogate}]/u
+
+/** a text without what no database can store */
+export const storable = (text: string): string => text.replaceAll(new RegExp(unstorable, "gu"), "")
 
 const invalid = (id: LedgerId, what: string, detail: string) =>
   new LedgerValueInvalid({ namespace: id.namespace, key: id.key, what, detail })
@@ -25,12 +34,19 @@ export const hash = (id: LedgerId, payload: unknown): Effect.Effect<string, Ledg
     catch: (e) => invalid(id, "payload", `is no JSON: ${e instanceof Error ? e.message : String(e)}`)
   })
 
-export const checkId = (id: LedgerId): Effect.Effect<void, LedgerValueInvalid> => {
-  const fault = (["namespace", "key"] as const).find((f) => id[f].length === 0 || id[f].length > maxKeyLength)
-  return fault === undefined
-    ? Effect.void
-    : Effect.fail(invalid(id, fault, `must have 1 to ${maxKeyLength} characters, not ${id[fault].length}`))
-}
+const checkText = (id: LedgerId, what: string, text: string, maxLength: number) =>
+  text.length === 0 || text.length > maxLength
+    ? Effect.fail(invalid(id, what, `must have 1 to ${maxLength} characters, not ${text.length}`))
+    : unstorable.test(text)
+      ? Effect.fail(invalid(id, what, "has a NUL or half a surrogate pair in it, which cannot be stored"))
+      : Effect.void
+
+export const checkId = (id: LedgerId): Effect.Effect<void, LedgerValueInvalid> =>
+  Effect.zipRight(checkText(id, "namespace", id.namespace, maxKeyLength), checkText(id, "key", id.key, maxKeyLength))
+
+/** of a call or a step: before it is made, since its result is stored under it */
+export const checkName = (id: LedgerId, what: string, name: string): Effect.Effect<void, LedgerValueInvalid> =>
+  checkText(id, what, name, maxNameLength)
 
 /** the envelope keeps `undefined` apart from `null` */
 export const wrap = (id: LedgerId, what: string, encoded: unknown, maxBytes: number) =>
@@ -81,5 +97,5 @@ export const shortText = (error: unknown): string => {
     typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string" ? error._tag : ""
   const text = error instanceof Error ? error.message : typeof error === "string" ? error : ""
   const both = tag === "" || text === "" ? `${tag}${text}` : `${tag}: ${text}`
-  return (both === "" ? String(error) : both).split("\n")[0]!.slice(0, 500)
+  return storable((both === "" ? String(error) : both).split("\n")[0]!.slice(0, 500))
 }

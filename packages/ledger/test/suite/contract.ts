@@ -6,8 +6,10 @@ import { interruption } from "./interruption.suite.js"
 import { lostReplies } from "./lostReplies.suite.js"
 import { model } from "./model.suite.js"
 import { operators } from "./operators.suite.js"
+import { seams } from "./seams.suite.js"
 import { steps } from "./steps.suite.js"
 import { transactions } from "./transactions.suite.js"
+import { values } from "./values.suite.js"
 
 export const contract = (backend: Backend) => {
   claims(backend)
@@ -17,5 +19,7 @@ export const contract = (backend: Backend) => {
   interruption(backend)
   transactions(backend)
   operators(backend)
+  seams(backend)
+  values(backend)
   model(backend)
 }

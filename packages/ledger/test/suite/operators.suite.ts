@@ -4,23 +4,25 @@ import { LedgerStore } from "@effect-sqs/ledger/LedgerStore"
 import type { UnknownCall } from "@effect-sqs/ledger/Reconciler"
 import { Verdict } from "@effect-sqs/ledger/Verdict"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Option, Schema, TestClock } from "effect"
+import { Deferred, Effect, Fiber, Option, Schema, TestClock } from "effect"
 import { type Backend, ledgerOn, Rows } from "../support/backend.js"
 import { type Faults } from "../support/faults.js"
-import { deadCaller, deadOwner, failureOf, gated, idOf, newKey, record, run, tagOf } from "../support/jobs.js"
+import {
+  deadCaller,
+  deadOwner,
+  failureOf,
+  gated,
+  idOf,
+  newKey,
+  record,
+  run,
+  tagOf,
+  unknownKey
+} from "../support/jobs.js"
 
 const policy = Ledger.ambiguous({ timeout: "10 seconds", result: Schema.String })
 
-/** a key whose outcome is unknown, in a namespace of its own: a pass looks at the whole namespace */
-const unknown = Effect.gen(function* () {
-  const namespace = newKey()
-  const store = yield* LedgerStore
-  const holder = { namespace, key: newKey(), attempt: 1, owner: "dead" }
-  yield* Ledger.claim(holder)
-  yield* store.begin(holder, { ref: "charge", policy: "ambiguous", timeoutMs: 1000, seq: 1 })
-  yield* TestClock.adjust("1 minute")
-  return holder
-})
+const unknown = unknownKey("charge")
 
 const again = (
   holder: { readonly namespace: string; readonly key: string },
@@ -321,47 +323,6 @@ export const operators = (backend: Backend) => {
         yield* TestClock.adjust("1 second")
         assert.isAtLeast(yield* Ledger.sweep, 1001)
         assert.deepStrictEqual(yield* Ledger.list({ namespace, states: ["cancelled"] }), [])
-      }))
-  })
-
-  describe(`values on ${backend.name}`, () => {
-    test("a result that is too large, a key that is none: typed, and nothing is stored", () =>
-      Effect.gen(function* () {
-        const key = newKey()
-        const large = yield* Effect.flip(run(key, () => Effect.succeed("x".repeat(70_000))))
-        assert.deepInclude(large, { _tag: "LedgerValueInvalid", what: "result" })
-        assert.strictEqual((yield* record(key)).state, "retryable")
-        assert.strictEqual(yield* failureOf(run("", () => Effect.die("ran"))), "LedgerValueInvalid")
-        assert.strictEqual(yield* failureOf(run("k".repeat(513), () => Effect.die("ran"))), "LedgerValueInvalid")
-        assert.strictEqual(
-          yield* failureOf(run(newKey(), () => Effect.die("ran"), { payload: 1n })),
-          "LedgerValueInvalid"
-        )
-      }))
-
-    test("results go through their schema, undefined and null are told apart", () =>
-      Effect.gen(function* () {
-        const at = new Date(86_400_000)
-        const key = newKey()
-        const result = Schema.Struct({ at: Schema.Date, none: Schema.NullOr(Schema.String) })
-        const job = Effect.succeed({ at, none: null })
-        const of = (e: typeof job) => Ledger.once({ namespace: "tests", key, result }, () => e)
-        assert.deepStrictEqual(yield* of(job), { at, none: null })
-        assert.deepStrictEqual(yield* of(Effect.die("ran")), { at, none: null })
-        const nothing = { namespace: "tests", key: newKey(), result: Schema.Void }
-        yield* Ledger.once(nothing, () => Effect.void)
-        assert.deepStrictEqual(
-          yield* Effect.exit(Ledger.once(nothing, () => Effect.die("ran"))),
-          Exit.succeed(undefined)
-        )
-      }))
-
-    test("a stored result that the schema no longer fits is typed, and does not run the job", () =>
-      Effect.gen(function* () {
-        const key = newKey()
-        yield* run(key, () => Effect.succeed("text"))
-        const numbers = Ledger.once({ namespace: "tests", key, result: Schema.Number }, () => Effect.die("ran"))
-        assert.strictEqual(yield* failureOf(numbers), "LedgerValueInvalid")
       }))
   })
 }

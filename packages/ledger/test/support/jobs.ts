@@ -58,6 +58,17 @@ export const deadCaller = (key: string, ref: string, policy: "replayable" | "amb
     return holder
   })
 
+/** somebody who died in an ambiguous call: its claim has ended, in a namespace of its own, since a pass looks at all of one */
+export const unknownKey = (ref: string) =>
+  Effect.gen(function* () {
+    const store = yield* LedgerStore
+    const holder = { namespace: newKey(), key: newKey(), attempt: 1, owner: `dead ${newKey()}` }
+    yield* Ledger.claim(holder)
+    yield* store.begin(holder, { ref, policy: "ambiguous", timeoutMs: 1000, seq: 1 })
+    yield* TestClock.adjust("1 minute")
+    return holder
+  })
+
 /**
  * Waits for a fiber while time passes in small steps, so that pauses between tries end. Each step lets the database answer.
  */
