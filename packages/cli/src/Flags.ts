@@ -6,24 +6,26 @@
 import * as HelpDoc from "@effect/cli/HelpDoc"
 import * as Options from "@effect/cli/Options"
 import * as ValidationError from "@effect/cli/ValidationError"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { parseDuration } from "./internal/durations.js"
 
 const refuse = (sentence: string) => ValidationError.invalidValue(HelpDoc.p(sentence))
 
-/** A text that must be of some form, else the sentence that says of which. */
-const checked = <A>(name: string, parse: (text: string) => A | undefined, rule: string): Options.Options<A> =>
-  Options.text(name).pipe(
-    Options.mapEffect((text) => {
-      const value = parse(text)
-      return value === undefined ? Effect.fail(refuse(`--${name} ${text}: ${rule}.`)) : Effect.succeed(value)
-    })
-  )
+/**
+ * A text that must be of some form, else the sentence that says of which.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const checked = <A>(name: string, parse: (text: string) => A | undefined, rule: string): Options.Options<A> =>
+  Options.text(name).pipe(Options.mapEffect((text) => one(name, text, parse, rule)))
 
-const orUndefined = <A>(option: Options.Options<A>): Options.Options<A | undefined> =>
-  Options.map(Options.optional(option), Option.getOrUndefined)
+const one = <A>(name: string, text: string, parse: (text: string) => A | undefined, rule: string) => {
+  const value = parse(text)
+  return value === undefined ? Effect.fail(refuse(`--${name} ${text}: ${rule}.`)) : Effect.succeed(value)
+}
 
 /**
  * A flag that may be left out: `undefined` then.
@@ -31,7 +33,33 @@ const orUndefined = <A>(option: Options.Options<A>): Options.Options<A | undefin
  * @since 0.1.0
  * @category constructors
  */
-export const optional = orUndefined
+export const optional = <A>(option: Options.Options<A>): Options.Options<A | undefined> =>
+  Options.map(Options.optional(option), Option.getOrUndefined)
+
+/**
+ * A flag that may be given several times, each a text of some form.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const repeated = <A>(
+  name: string,
+  parse: (text: string) => A | undefined,
+  rule: string
+): Options.Options<ReadonlyArray<A>> =>
+  Options.text(name).pipe(
+    Options.repeated,
+    Options.mapEffect((texts) => Effect.forEach(texts, (text) => one(name, text, parse, rule)))
+  )
+
+/**
+ * A path. Whether the file is there is found when it is opened.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const path = (name: string): Options.Options<string> =>
+  checked(name, (text) => (text === "" ? undefined : text), "expected a path").pipe(Options.withPseudoName("file"))
 
 /**
  * A duration: `90`, `90s`, `2m`, `1.5h`, `500ms`, `"2 minutes"`; seconds where no unit is given.
@@ -84,7 +112,7 @@ const endpointOf = (text: string): string | undefined => {
  * @since 0.1.0
  * @category flags
  */
-export const endpoint: Options.Options<string | undefined> = orUndefined(
+export const endpoint: Options.Options<string | undefined> = optional(
   checked("endpoint", endpointOf, "expected a URL as http://localhost:9324").pipe(
     Options.withPseudoName("url"),
     Options.withDescription("where SQS is, as http://localhost:9324; AWS unless given (AWS_ENDPOINT_URL_SQS)")
@@ -97,7 +125,7 @@ export const endpoint: Options.Options<string | undefined> = orUndefined(
  * @since 0.1.0
  * @category flags
  */
-export const region: Options.Options<string | undefined> = orUndefined(
+export const region: Options.Options<string | undefined> = optional(
   checked("region", (text) => (/^[a-z0-9-]+$/.test(text) ? text : undefined), "expected a region as eu-west-1").pipe(
     Options.withPseudoName("region"),
     Options.withDescription(

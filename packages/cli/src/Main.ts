@@ -3,12 +3,12 @@
  *
  * @since 0.1.0
  */
-import * as CliApp from "@effect/cli/CliApp"
+import type * as CliApp from "@effect/cli/CliApp"
 import * as CliConfig from "@effect/cli/CliConfig"
 import * as Command from "@effect/cli/Command"
 import * as HelpDoc from "@effect/cli/HelpDoc"
 import * as Span from "@effect/cli/HelpDoc/Span"
-import * as ValidationError from "@effect/cli/ValidationError"
+import type * as ValidationError from "@effect/cli/ValidationError"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as Cause from "effect/Cause"
 import * as Console from "effect/Console"
@@ -17,6 +17,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { CliError, ExitCode } from "./CliError.js"
 import { dlq } from "./DeadLetterCommand.js"
+import { plan } from "./PlanCommand.js"
 import * as Screen from "./Screen.js"
 
 const NAME = "effect-sqs"
@@ -24,7 +25,7 @@ const VERSION = "0.1.0"
 
 const root = Command.make(NAME).pipe(
   Command.withDescription("The operator's tool for queues on Amazon SQS, or on any SQS that --endpoint names."),
-  Command.withSubcommands([dlq])
+  Command.withSubcommands([plan, dlq])
 )
 
 const footer = HelpDoc.blocks([
@@ -46,17 +47,16 @@ const app: Omit<CliApp.CliApp.ConstructorArgs<never>, "command"> = {
   footer
 }
 
-// eslint-disable-next-line no-control-regex
 const ANSI = /\u001b\[[0-9;]*m/g
 
 /** What the library of commands prints is coloured always; here only where colours are seen. */
 const withoutColours = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Console.consoleWith((console) => {
+  Console.consoleWith((given) => {
     const strip = (args: ReadonlyArray<unknown>) => args.map((a) => (typeof a === "string" ? a.replace(ANSI, "") : a))
     return Effect.withConsole(effect, {
-      ...console,
-      log: (...args) => console.log(...strip(args)),
-      error: (...args) => console.error(...strip(args))
+      ...given,
+      log: (...args) => given.log(...strip(args)),
+      error: (...args) => given.error(...strip(args))
     })
   })
 
