@@ -22,12 +22,13 @@ import type { SqsQueue } from "./SqsQueue.js"
 import type { StartError } from "./StartError.js"
 
 /**
- * What a consumer may be given beside its plain options.
+ * What a consumer may be given beside its plain options. `R` is what the policy for bodies needs, `RListener` what the
+ * listener needs.
  *
  * @since 0.1.0
  * @category models
  */
-export interface Parts<R = never> {
+export interface Parts<R = never, RListener = R> {
   /**
    * For bodies that are not what the schema says. Default: dead-letter, where a dead-letter queue is known, else the
    * redelivery policy. A policy here is asked with the `DecodeError`.
@@ -39,7 +40,7 @@ export interface Parts<R = never> {
    * Called with each event, in order, beside the consumer: it is never waited for, and what it throws is logged and
    * changes nothing. When it is slow, the oldest of 4,096 events are dropped.
    */
-  readonly onEvent?: ((event: ConsumerEvent) => Effect.Effect<void, never, R>) | undefined
+  readonly onEvent?: ((event: ConsumerEvent) => Effect.Effect<void, never, RListener>) | undefined
 }
 
 /**
@@ -78,24 +79,22 @@ export interface ConsumerState {
 
 type Handler<A, E, R> = (body: A, delivery: Delivery<A>) => Effect.Effect<void, E, R>
 
-const openWith = <A, I, RS, RP>(
+/** What it needs is what its caller says. */
+const openWith = <A, I, RS>(
   queue: SqsQueue<A, I, RS>,
-  options: ConsumerOptions & Parts<RP> & HandlerOptions<any, RP>,
+  options: ConsumerOptions & Parts<any> & HandlerOptions<any, any>,
   admit: (opened: Opened<A>) => (delivery: LiveDelivery<A>) => void
-) => {
+): Effect.Effect<Opened<A>, StartError, any> => {
   const { limit, onEvent, onLeaseLost: _, policy, redelivery, undecodable, ...plain } = options
-  return Effect.gen(function* () {
-    const opened = yield* open<A, RP, any>({
-      queue,
-      options: plain,
-      policy: policy as Policy.Policy<never, any> | undefined,
-      redelivery: redelivery as Redelivery<string, RP> | undefined,
-      undecodable: undecodable as Redelivery<string, RP> | undefined,
-      limit: limit === undefined ? undefined : { of: limit.of[Limit.TypeId], weight: limit.weight ?? 1 },
-      onEvent,
-      admit
-    })
-    return opened
+  return open<A, any, any>({
+    queue,
+    options: plain,
+    policy,
+    redelivery,
+    undecodable,
+    limit: limit === undefined ? undefined : { of: limit.of[Limit.TypeId], weight: limit.weight ?? 1 },
+    onEvent,
+    admit
   })
 }
 
@@ -106,11 +105,11 @@ const openWith = <A, I, RS, RP>(
  * @since 0.1.0
  * @category constructors
  */
-export const make = <A, I, RS, E, R, RP = never>(
+export const make = <A, I, RS, E, R, RRedelivery = never, RPolicy = never, RBody = never, RListener = never>(
   queue: SqsQueue<A, I, RS>,
-  options: ConsumerOptions & Parts<RP> & HandlerOptions<E, RP>,
+  options: ConsumerOptions & Parts<RBody, RListener> & HandlerOptions<E, RRedelivery, RPolicy>,
   handler: Handler<A, E, R>
-): Effect.Effect<Consumer, StartError, Sqs | RS | R | RP | Scope.Scope> =>
+): Effect.Effect<Consumer, StartError, Sqs | RS | R | RRedelivery | RPolicy | RBody | RListener | Scope.Scope> =>
   Effect.map(
     openWith(queue, options, (opened) => {
       const { policy } = options
@@ -178,11 +177,11 @@ export const make = <A, I, RS, E, R, RP = never>(
  *   (job) => (job.reportId === "" ? new UnknownDataset({ name: "none" }) : Effect.log(`report ${job.reportId}`))
  * )
  */
-export const run = <A, I, RS, E, R, RP = never>(
+export const run = <A, I, RS, E, R, RRedelivery = never, RPolicy = never, RBody = never, RListener = never>(
   queue: SqsQueue<A, I, RS>,
-  options: ConsumerOptions & Parts<RP> & HandlerOptions<E, RP>,
+  options: ConsumerOptions & Parts<RBody, RListener> & HandlerOptions<E, RRedelivery, RPolicy>,
   handler: Handler<A, E, R>
-): Effect.Effect<never, StartError | PollError, Sqs | RS | R | RP> =>
+): Effect.Effect<never, StartError | PollError, Sqs | RS | R | RRedelivery | RPolicy | RBody | RListener> =>
   Effect.scoped(Effect.flatMap(make(queue, options, handler), (consumer) => consumer.failure)) as any
 
 /**
@@ -192,11 +191,12 @@ export const run = <A, I, RS, E, R, RP = never>(
  * @since 0.1.0
  * @category layers
  */
-export const layer = <A, I, RS, E, R, RP = never>(
+export const layer = <A, I, RS, E, R, RRedelivery = never, RPolicy = never, RBody = never, RListener = never>(
   queue: SqsQueue<A, I, RS>,
-  options: ConsumerOptions & Parts<RP> & HandlerOptions<E, RP>,
+  options: ConsumerOptions & Parts<RBody, RListener> & HandlerOptions<E, RRedelivery, RPolicy>,
   handler: Handler<A, E, R>
-): Layer.Layer<never, StartError | PollError, Sqs | RS | R | RP> => Layer.scopedDiscard(run(queue, options, handler))
+): Layer.Layer<never, StartError | PollError, Sqs | RS | R | RRedelivery | RPolicy | RBody | RListener> =>
+  Layer.scopedDiscard(run(queue, options, handler))
 
 /**
  * The deliveries of a queue as a stream, as many at a time as `concurrency` and prefetch allow. Each waits, leased, for
@@ -221,12 +221,13 @@ export const layer = <A, I, RS, E, R, RP = never>(
  *   Stream.mapEffect((d) => d.process((body) => Effect.log(body)), { concurrency: "unbounded", unordered: true })
  * )
  */
-export const stream = <A, I, RS, RP = never>(
+export const stream = <A, I, RS, RBody = never, RListener = never, RStop = never>(
   queue: SqsQueue<A, I, RS>,
-  options: ConsumerOptions & Parts<RP> & { readonly stop?: Effect.Effect<void, never, RP> | undefined } = {}
-): Stream.Stream<Delivery<A>, StartError | PollError, Sqs | RS | RP> => {
+  options: ConsumerOptions &
+    Parts<RBody, RListener> & { readonly stop?: Effect.Effect<void, never, RStop> | undefined } = {}
+): Stream.Stream<Delivery<A>, StartError | PollError, Sqs | RS | RBody | RListener | RStop> => {
   const { stop, ...rest } = options
-  return Stream.asyncPush<Delivery<A>, StartError | PollError, Sqs | RS | RP>(
+  return Stream.asyncPush<Delivery<A>, StartError | PollError, Sqs | RS | RBody | RListener | RStop>(
     (emit) =>
       Effect.gen(function* () {
         const opened = yield* openWith(queue, rest as typeof options, () => (delivery) => void emit.single(delivery))

@@ -12,14 +12,14 @@ import type { ReceivedMessage } from "./Sqs.js"
 
 /**
  * What a handler's failures mean, typed by its error channel: a policy that names an error tag which cannot occur does
- * not compile.
+ * not compile. `R` is what the redelivery needs, `RPolicy` what the policy's retries need.
  *
  * @since 0.1.0
  * @category models
  */
-export interface HandlerOptions<E, R = never> {
+export interface HandlerOptions<E, R = never, RPolicy = R> {
   /** timeouts and in-process retries; default: none */
-  readonly policy?: Policy<E, R> | undefined
+  readonly policy?: Policy<E, RPolicy> | undefined
   /** from a failure to a settlement; default: `Redelivery.standard`, on FIFO queues `Redelivery.fifo` */
   readonly redelivery?: Redelivery<TagsOf<E | AttemptTimedOut | TotalTimedOut | LeaseLost>, R> | undefined
   /** whether a handler whose lease is lost is interrupted (the default) or may go on */
@@ -74,10 +74,10 @@ export interface Delivery<out A> {
    * the exit. Interrupting `process` stops the waiting only: the handler goes on until it ends, or until the consumer is
    * drained.
    */
-  readonly process: <E, R, R2 = never>(
+  readonly process: <E, R, RRedelivery = never, RPolicy = never>(
     handler: (body: A, delivery: Delivery<A>) => Effect.Effect<void, E, R>,
-    options?: HandlerOptions<E, R2>
-  ) => Effect.Effect<Settled, never, R | R2>
+    options?: HandlerOptions<E, RRedelivery, RPolicy>
+  ) => Effect.Effect<Settled, never, R | RRedelivery | RPolicy>
   /** gives it back, unrun, visible to others after `after` (default: at once) */
   readonly release: (after?: Duration.DurationInput) => Effect.Effect<Settled>
 }

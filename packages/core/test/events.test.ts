@@ -58,7 +58,7 @@ describe("what an event says", () => {
       assert.deepStrictEqual(told(stage, "RunEnded"), [
         { queue: "jobs", at: 2_000, outcome: "success", ranMs: 2_000, receiveCount: 1 }
       ])
-      const [{ settled }] = eventsOf(stage, "DeliverySettled") as [{ settled: any }]
+      const { settled } = eventsOf(stage, "DeliverySettled")[0]!
       assert.deepStrictEqual([settled.asked._tag, settled.confirmed, settled.problem], ["Delete", true, undefined])
     })
   )

@@ -297,11 +297,11 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
 
   // ---- by hand, on the stream ----------------------------------------------------------------------------------
 
-  process<E, R, R2 = never>(
+  process<E, R, R2 = never, R3 = never>(
     handler: (body: A, delivery: Delivery<A>) => Effect.Effect<void, E, R>,
-    options?: HandlerOptions<E, R2>
-  ): Effect.Effect<Settled, never, R | R2> {
-    return Effect.flatMap(Effect.runtime<R | R2>(), (runtime) => {
+    options?: HandlerOptions<E, R2, R3>
+  ): Effect.Effect<Settled, never, R | R2 | R3> {
+    return Effect.flatMap(Effect.runtime<R | R2 | R3>(), (runtime) => {
       const taken = this.claim()
       if (taken !== undefined) return Effect.succeed(taken)
       const policy = options?.policy
