@@ -57,14 +57,14 @@ const byTag = backoff.pipe(
 const byQuota = Redelivery.make(() => Effect.map(Quota, ({ delay }) => Settlement.Release(delay)))
 
 export const signatures = () => {
-  const run = Consumer.run(ReportJobs, { concurrency: 16, redelivery: byTag }, (job) => generate(job))
-  same<typeof run, Effect.Effect<never, StartError.StartError | Poller.PollError, Sqs.Sqs | Pdf>>(true)
+  const _run = Consumer.run(ReportJobs, { concurrency: 16, redelivery: byTag }, (job) => generate(job))
+  same<typeof _run, Effect.Effect<never, StartError.StartError | Poller.PollError, Sqs.Sqs | Pdf>>(true)
 
-  const layer = Consumer.layer(ReportJobs, { redelivery: byTag }, (job) => generate(job))
-  same<typeof layer, Layer.Layer<never, StartError.StartError | Poller.PollError, Sqs.Sqs | Pdf>>(true)
+  const _layer = Consumer.layer(ReportJobs, { redelivery: byTag }, (job) => generate(job))
+  same<typeof _layer, Layer.Layer<never, StartError.StartError | Poller.PollError, Sqs.Sqs | Pdf>>(true)
 
-  const made = Consumer.make(ReportJobs, {}, (job) => generate(job))
-  same<typeof made, Effect.Effect<Consumer.Consumer, StartError.StartError, Sqs.Sqs | Pdf | Scope.Scope>>(true)
+  const _made = Consumer.make(ReportJobs, {}, (job) => generate(job))
+  same<typeof _made, Effect.Effect<Consumer.Consumer, StartError.StartError, Sqs.Sqs | Pdf | Scope.Scope>>(true)
   same<Consumer.Consumer["events"], Stream.Stream<ConsumerEvent.ConsumerEvent>>(true)
   same<Consumer.Consumer["failure"], Effect.Effect<never, Poller.PollError>>(true)
 
@@ -72,13 +72,13 @@ export const signatures = () => {
   same<typeof stream, Stream.Stream<Delivery.Delivery<ReportJob>, StartError.StartError | Poller.PollError, Sqs.Sqs>>(
     true
   )
-  const settled = stream.pipe(
+  const _settled = stream.pipe(
     Stream.mapEffect((d) => d.process((job) => generate(job), { redelivery: byTag }), { concurrency: "unbounded" })
   )
-  same<typeof settled, Stream.Stream<Settlement.Settled, StartError.StartError | Poller.PollError, Sqs.Sqs | Pdf>>(true)
+  same<typeof _settled, Stream.Stream<Settlement.Settled, StartError.StartError | Poller.PollError, Sqs.Sqs | Pdf>>(true)
   // a stop of its own, with what it needs
-  const stopped = Consumer.stream(ReportJobs, { stop: Effect.asVoid(Quota) })
-  same<Stream.Stream.Context<typeof stopped>, Sqs.Sqs | Quota>(true)
+  const _stopped = Consumer.stream(ReportJobs, { stop: Effect.asVoid(Quota) })
+  same<Stream.Stream.Context<typeof _stopped>, Sqs.Sqs | Quota>(true)
 }
 
 export const tags = () => {
@@ -147,7 +147,7 @@ export const tags = () => {
 
 export const needs = () => {
   // handler, redelivery, events and schema each need something else
-  const run = Consumer.run(
+  const _run = Consumer.run(
     SealedJobs,
     {
       redelivery: byQuota,
@@ -155,9 +155,9 @@ export const needs = () => {
     },
     (n) => Effect.flatMap(Pdf, ({ render }) => Effect.repeatN(render, n))
   )
-  same<NeedsOf<typeof run>, Sqs.Sqs | Keys | Quota | Listener | Pdf>(true)
-  same<ErrorOf<typeof run>, StartError.StartError | Poller.PollError>(true)
-  const three = Consumer.run(
+  same<NeedsOf<typeof _run>, Sqs.Sqs | Keys | Quota | Listener | Pdf>(true)
+  same<ErrorOf<typeof _run>, StartError.StartError | Poller.PollError>(true)
+  const _three = Consumer.run(
     ReportJobs,
     {
       redelivery: byQuota,
@@ -166,47 +166,47 @@ export const needs = () => {
     },
     (job) => generate(job)
   )
-  same<NeedsOf<typeof three>, Sqs.Sqs | Quota | Keys | Listener | Pdf>(true)
-  const undecodable = Consumer.run(ReportJobs, { undecodable: byQuota }, (job) => generate(job))
-  same<NeedsOf<typeof undecodable>, Sqs.Sqs | Quota | Pdf>(true)
-  const combined = Consumer.run(ReportJobs, { redelivery: backoff.pipe(Redelivery.catchTag("Busy", byQuota)) }, (job) =>
+  same<NeedsOf<typeof _three>, Sqs.Sqs | Quota | Keys | Listener | Pdf>(true)
+  const _undecodable = Consumer.run(ReportJobs, { undecodable: byQuota }, (job) => generate(job))
+  same<NeedsOf<typeof _undecodable>, Sqs.Sqs | Quota | Pdf>(true)
+  const _combined = Consumer.run(ReportJobs, { redelivery: backoff.pipe(Redelivery.catchTag("Busy", byQuota)) }, (job) =>
     generate(job)
   )
-  same<NeedsOf<typeof combined>, Sqs.Sqs | Quota | Pdf>(true)
+  same<NeedsOf<typeof _combined>, Sqs.Sqs | Quota | Pdf>(true)
   const scheduled = Redelivery.schedule(Schedule.recurs(3).pipe(Schedule.mapEffect((n) => Effect.as(Quota, n))), {
     whenOver: Redelivery.leave
   })
-  const bySchedule = Consumer.layer(ReportJobs, { redelivery: scheduled }, () => Effect.void)
-  same<Layer.Layer.Context<typeof bySchedule>, Sqs.Sqs | Quota>(true)
-  const retried = Consumer.run(
+  const _bySchedule = Consumer.layer(ReportJobs, { redelivery: scheduled }, () => Effect.void)
+  same<Layer.Layer.Context<typeof _bySchedule>, Sqs.Sqs | Quota>(true)
+  const _retried = Consumer.run(
     ReportJobs,
     { policy: Policy.make({ retry: Schedule.recurs(3).pipe(Schedule.mapEffect((n) => Effect.as(Quota, n))) }) },
     (job) => generate(job)
   )
-  same<NeedsOf<typeof retried>, Sqs.Sqs | Quota | Pdf>(true)
-  const processed = Stream.mapEffect(Consumer.stream(ReportJobs), (d) =>
+  same<NeedsOf<typeof _retried>, Sqs.Sqs | Quota | Pdf>(true)
+  const _processed = Stream.mapEffect(Consumer.stream(ReportJobs), (d) =>
     d.process((job) => generate(job), { redelivery: byQuota })
   )
-  same<Stream.Stream.Context<typeof processed>, Sqs.Sqs | Quota | Pdf>(true)
-  const watched = Consumer.stream(ReportJobs, {
+  same<Stream.Stream.Context<typeof _processed>, Sqs.Sqs | Quota | Pdf>(true)
+  const _watched = Consumer.stream(ReportJobs, {
     onEvent: () => Effect.asVoid(Listener),
     undecodable: byQuota,
     stop: Effect.asVoid(Keys)
   })
-  same<Stream.Stream.Context<typeof watched>, Sqs.Sqs | Quota | Listener | Keys>(true)
-  const sealed = Consumer.stream(SealedJobs)
-  same<Stream.Stream.Context<typeof sealed>, Sqs.Sqs | Keys>(true)
+  same<Stream.Stream.Context<typeof _watched>, Sqs.Sqs | Quota | Listener | Keys>(true)
+  const _sealed = Consumer.stream(SealedJobs)
+  same<Stream.Stream.Context<typeof _sealed>, Sqs.Sqs | Keys>(true)
   // a handler in a scope of its own needs none of the consumer's
-  const scoped = Consumer.run(ReportJobs, {}, () => Effect.scoped(Effect.addFinalizer(() => Effect.void)))
-  same<NeedsOf<typeof scoped>, Sqs.Sqs>(true)
+  const _scoped = Consumer.run(ReportJobs, {}, () => Effect.scoped(Effect.addFinalizer(() => Effect.void)))
+  same<NeedsOf<typeof _scoped>, Sqs.Sqs>(true)
 }
 
 export const bodies = () => {
-  Consumer.run(ReportJobs, {}, (job, delivery) => {
-    same<typeof job, ReportJob>(true)
-    same<typeof delivery, Delivery.Delivery<ReportJob>>(true)
-    same<typeof delivery.body, ReportJob>(true)
-    same<typeof job.at, Date>(true)
+  Consumer.run(ReportJobs, {}, (_job, _delivery) => {
+    same<typeof _job, ReportJob>(true)
+    same<typeof _delivery, Delivery.Delivery<ReportJob>>(true)
+    same<typeof _delivery.body, ReportJob>(true)
+    same<typeof _job.at, Date>(true)
     return Effect.void
   })
   // @ts-expect-error another body
@@ -218,10 +218,10 @@ export const bodies = () => {
   // @ts-expect-error a group's option that there is not
   Consumer.run(ReportJobs, { lease: { visibilityTimeout: "1 minute" } }, () => Effect.void)
 
-  const sent = Effect.flatMap(Producer.make(ReportJobs), (p) =>
+  const _sent = Effect.flatMap(Producer.make(ReportJobs), (p) =>
     p.send(new ReportJob({ reportId: "1", at: new Date(0) }))
   )
-  same<Extract<NeedsOf<typeof sent>, Keys>, never>(true)
+  same<Extract<NeedsOf<typeof _sent>, Keys>, never>(true)
   // @ts-expect-error the decoded side, not the encoded one
   Effect.flatMap(Producer.make(ReportJobs), (p) => p.send({ reportId: "1", at: "1970-01-01" }))
   // deliveries are covariant in their body: one for more serves one for less
@@ -238,10 +238,10 @@ export const batches = () => {
   })
   same<NeedsOf<typeof handler>, Pdf>(true)
   same<ErrorOf<ReturnType<SuccessOf<typeof handler>>>, Elsewhere>(true)
-  const run = Effect.flatMap(handler, (h) =>
+  const _run = Effect.flatMap(handler, (h) =>
     Consumer.run(ReportJobs, { redelivery: backoff.pipe(Redelivery.catchTag("Elsewhere", Redelivery.delete)) }, h)
   )
-  same<NeedsOf<typeof run>, Sqs.Sqs | Pdf>(true)
+  same<NeedsOf<typeof _run>, Sqs.Sqs | Pdf>(true)
   Effect.flatMap(handler, (h) =>
     // @ts-expect-error a tag that no delivery of the batch can fail with
     Consumer.run(ReportJobs, { redelivery: backoff.pipe(Redelivery.catchTag("Busy", Redelivery.delete)) }, h)
