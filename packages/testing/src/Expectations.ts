@@ -13,11 +13,13 @@
 export interface Expectations {
   /** the consumer's queue; deliveries of other queues are left alone. Unset: all queues */
   readonly queue?: string | undefined
+  /** of several consumers in one simulation only this one: what its process received. Unset: all */
+  readonly process?: string | undefined
   /** `fifo` checks the order inside groups */
   readonly kind?: "standard" | "fifo" | undefined
-  /** of all consumers of the queue together */
+  /** of all consumers that are checked together */
   readonly concurrency?: number | undefined
-  /** of all consumers of the queue together; 0 */
+  /** of all consumers that are checked together; 0 */
   readonly prefetch?: number | undefined
   /** where the consumer sends its dead letters */
   readonly deadLetterQueue?: string | undefined

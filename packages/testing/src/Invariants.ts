@@ -12,7 +12,7 @@ import * as lease from "./internal/invariants/lease.js"
 import * as settlement from "./internal/invariants/settlement.js"
 import * as slots from "./internal/invariants/slots.js"
 import type { JournalEntry } from "./Journal.js"
-import { type JournalView, read } from "./JournalQuery.js"
+import { type Delivery, type JournalView, read } from "./JournalQuery.js"
 import * as Timeline from "./Timeline.js"
 
 export type * from "./Expectations.js"
@@ -46,8 +46,10 @@ const invariant = (section: number, name: string, says: string, check: Check): I
   section,
   says,
   check: (view, expectations) => {
-    const { queue } = expectations
-    const deliveries = queue === undefined ? view.deliveries : view.deliveries.filter((d) => d.queue === queue)
+    const { process, queue } = expectations
+    const isMeant = (d: Delivery) =>
+      (queue === undefined || d.queue === queue) && (process === undefined || d.process === process)
+    const deliveries = view.deliveries.filter(isMeant)
     const end = view.entries.at(-1)?.at ?? 0
     return check({ view, expectations, deliveries, end }).map((found) => ({ invariant: name, section, ...found }))
   }

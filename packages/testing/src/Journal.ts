@@ -68,7 +68,7 @@ export type CallOutcome =
 
 /**
  * A call reached the virtual SQS. `call` numbers the calls from 1; the effects of a call and its end carry the same
- * number.
+ * number. `process` is who called, where that is a process of a simulation.
  *
  * @since 0.1.0
  * @category models
@@ -81,6 +81,7 @@ export interface CallStarted {
   /** name of the queue, `undefined` where the call names none */
   readonly queue: string | undefined
   readonly input: CallInput
+  readonly process?: string
 }
 
 /**

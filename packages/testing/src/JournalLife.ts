@@ -87,6 +87,8 @@ export interface Delivery {
   readonly receiptHandle: string
   readonly receiveCount: number
   readonly received: Moment
+  /** who received it, where that is a process of a simulation */
+  readonly process: string | undefined
   /** when the answer of the receive reached the caller; `undefined`: it never did, or has not yet */
   readonly arrived: Moment | undefined
   /** the receive's own first, then what beats and releases made of it */

@@ -33,6 +33,7 @@ export const read = (entries: ReadonlyArray<JournalEntry>): JournalView => {
   const runs: Array<Mutable<Run>> = []
   const byHandle = new Map<string, { deadlines: Array<Deadline>; runs: Array<Mutable<Run>> }>()
   const answered = answersOf(entries)
+  const callers = callersOf(entries)
   const asks = asksByHandle(entries)
 
   const draft = (messageId: string): Draft => {
@@ -54,6 +55,7 @@ export const read = (entries: ReadonlyArray<JournalEntry>): JournalView => {
       receiptHandle: entry.receiptHandle,
       receiveCount: entry.receiveCount,
       received,
+      process: entry.call === undefined ? undefined : callers.get(entry.call),
       arrived: entry.call === undefined ? undefined : answered.get(entry.call),
       asks: asks.get(entry.receiptHandle) ?? [],
       ...lists
@@ -105,6 +107,10 @@ export const read = (entries: ReadonlyArray<JournalEntry>): JournalView => {
   for (const life of messages.values()) life.deliveries.forEach((d, i) => (life.deliveries[i] = classified.get(d)!))
   return { entries, messages, deliveries: [...classified.values()], runs, handles: new Set(byHandle.keys()) }
 }
+
+/** Which process made each call. */
+const callersOf = (entries: ReadonlyArray<JournalEntry>): Map<number, string | undefined> =>
+  new Map(entries.flatMap((e) => (e._tag === "CallStarted" ? [[e.call, e.process]] : [])))
 
 /** When each receive's answer reached its caller. */
 const answersOf = (entries: ReadonlyArray<JournalEntry>): Map<number, Moment> => {

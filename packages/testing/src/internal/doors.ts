@@ -11,6 +11,7 @@ import type { Json } from "./input.js"
 import { Poll } from "./operations.js"
 import type { Waiter } from "./polls.js"
 import type { Answer, Call, Room } from "./room.js"
+import { Process } from "./simulation.js"
 
 /** What a caller gets whose connection broke. */
 export const connectionReset = new ApiError("ConnectionReset", "ECONNRESET", "The connection was reset.", 0, false, "")
@@ -93,8 +94,10 @@ const underFaults = (room: Room, call: Call, decision: FaultPlan.FaultDecision):
 
 /** A call as an effect. */
 export const run = (room: Room, operation: string, input: Json, baseUrl: string): Effect.Effect<Answer, ApiError> =>
-  Effect.suspend(() => {
-    const call = room.begin(operation, input, baseUrl)
+  Effect.withFiberRuntime((fiber) => {
+    const scheduler = fiber.currentScheduler
+    const process = scheduler instanceof Process ? scheduler.name : undefined
+    const call = room.begin(operation, input, baseUrl, process)
     return call.decision === undefined ? carryOut(room, call) : underFaults(room, call, call.decision)
   })
 

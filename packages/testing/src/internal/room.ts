@@ -72,8 +72,8 @@ export class Room {
     this.polls = new Polls(this.account, now, setTimer)
   }
 
-  /** Writes a call down and asks the faults. */
-  begin(operation: string, input: Json, baseUrl: string): Call {
+  /** Writes a call down and asks the faults. `process` is who calls, if that is known. */
+  begin(operation: string, input: Json, baseUrl: string, process?: string): Call {
     const number = ++this.calls
     const startedAt = this.now()
     const queueName = queueNameOf(input)
@@ -91,7 +91,8 @@ export class Room {
       account.journal.append({
         _tag: "CallStarted",
         ...common,
-        input: summarize(account, operation, queueName, input)
+        input: summarize(account, operation, queueName, input),
+        ...(process === undefined ? {} : { process })
       })
       if (struck) account.journal.append({ _tag: "FaultInjected", ...common, fault: FaultPlan.describe(decision) })
     }

@@ -95,18 +95,19 @@ const groupFailures = (deliveries: ReadonlyArray<Delivery>): ReadonlyMap<string 
 export const stopRunsNothing: Check = ({
   deliveries,
   end,
-  expectations: { kind = "standard", queue, stoppedAt },
+  expectations: { kind = "standard", process, queue, stoppedAt },
   view
 }) => {
   if (stoppedAt === undefined) return []
   // nothing is received after the stop, so these are the receives that were open then
-  const lastAnswer = view.entries.reduce(
-    (last, e) =>
-      e._tag === "CallEnded" && e.operation === "ReceiveMessage" && (queue === undefined || e.queue === queue)
-        ? e.at
-        : last,
-    0
-  )
+  const receives = new Set<number>()
+  let lastAnswer = 0
+  for (const e of view.entries) {
+    if (e._tag === "CallStarted" && e.operation === "ReceiveMessage") {
+      const isMeant = (queue === undefined || e.queue === queue) && (process === undefined || e.process === process)
+      if (isMeant) receives.add(e.call)
+    } else if (e._tag === "CallEnded" && receives.has(e.call)) lastAnswer = e.at
+  }
   return deliveries.flatMap((delivery): Array<Finding> => {
     const run = delivery.runs.find((r) => r.started.at > stoppedAt)
     if (run !== undefined) return [ofDelivery(delivery, run.started.at, "run started after the stop")]
