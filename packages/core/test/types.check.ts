@@ -75,7 +75,9 @@ export const signatures = () => {
   const _settled = stream.pipe(
     Stream.mapEffect((d) => d.process((job) => generate(job), { redelivery: byTag }), { concurrency: "unbounded" })
   )
-  same<typeof _settled, Stream.Stream<Settlement.Settled, StartError.StartError | Poller.PollError, Sqs.Sqs | Pdf>>(true)
+  same<typeof _settled, Stream.Stream<Settlement.Settled, StartError.StartError | Poller.PollError, Sqs.Sqs | Pdf>>(
+    true
+  )
   // a stop of its own, with what it needs
   const _stopped = Consumer.stream(ReportJobs, { stop: Effect.asVoid(Quota) })
   same<Stream.Stream.Context<typeof _stopped>, Sqs.Sqs | Quota>(true)
@@ -169,8 +171,10 @@ export const needs = () => {
   same<NeedsOf<typeof _three>, Sqs.Sqs | Quota | Keys | Listener | Pdf>(true)
   const _undecodable = Consumer.run(ReportJobs, { undecodable: byQuota }, (job) => generate(job))
   same<NeedsOf<typeof _undecodable>, Sqs.Sqs | Quota | Pdf>(true)
-  const _combined = Consumer.run(ReportJobs, { redelivery: backoff.pipe(Redelivery.catchTag("Busy", byQuota)) }, (job) =>
-    generate(job)
+  const _combined = Consumer.run(
+    ReportJobs,
+    { redelivery: backoff.pipe(Redelivery.catchTag("Busy", byQuota)) },
+    (job) => generate(job)
   )
   same<NeedsOf<typeof _combined>, Sqs.Sqs | Quota | Pdf>(true)
   const scheduled = Redelivery.schedule(Schedule.recurs(3).pipe(Schedule.mapEffect((n) => Effect.as(Quota, n))), {
