@@ -6,7 +6,6 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Lease from "./Lease.js"
 import type { LeaseLossReason } from "./Settlement.js"
@@ -25,10 +24,11 @@ export interface Heart {
   /** as it is at this moment: a handler may have extended it by hand */
   readonly lease: () => Lease.Lease
   /**
-   * Asks SQS for so many seconds from now; a success moves the lease on. `undefined`: it was not asked, since another
-   * extension was on the wire, or the lease had ended before the call could leave: look at the lease again.
+   * Asks SQS for so many seconds from now; a success moves the lease on. `undefined`: there was no answer within
+   * `patienceMs`, or it was not asked, since another extension was on the wire, or the lease had ended before the call
+   * could leave: look at the lease again.
    */
-  readonly ask: (seconds: number) => Effect.Effect<EntryResult | undefined>
+  readonly ask: (seconds: number, patienceMs: number) => Effect.Effect<EntryResult | undefined>
   /** one beat had no success; it will be tried again */
   readonly failed: (error: SqsError) => void
   /** the lease is lost: the last thing a heartbeat says */
@@ -88,15 +88,15 @@ export const make = (heart: Heart): Effect.Effect<void> =>
         continue
       }
       // An answer that comes after the end is of no use; the beat itself goes on, and whoever settles waits for it.
-      const answer = yield* Effect.timeoutOption(heart.ask(seconds), wholeMs(end - now))
-      if (Option.isNone(answer) || answer.value === undefined) continue
-      if (answer.value._tag === "Done") {
+      const answer = yield* heart.ask(seconds, wholeMs(end - now))
+      if (answer === undefined) continue
+      if (answer._tag === "Done") {
         failures = 0
         retryAt = 0
         lastError = undefined
         continue
       }
-      const error = answer.value.error
+      const { error } = answer
       if (isRefusal(error)) return heart.lost("refused", error)
       if (error._tag === "VisibilityLimit") return heart.lost("limit", error)
       lastError = error

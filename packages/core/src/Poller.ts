@@ -11,8 +11,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { Forker } from "./internal/fork.js"
-import { interrupt } from "./internal/fork.js"
+import { type Forker, interrupt, within } from "./internal/fork.js"
 import type { Observer } from "./internal/observer.js"
 import type { Slots } from "./internal/slots.js"
 import type { LeaseClock } from "./internal/time.js"
@@ -90,7 +89,7 @@ const FATAL_AFTER_MS = 90_000
  * @internal
  */
 export class Poller {
-  private readonly lanes = new Set<Fiber.RuntimeFiber<void>>()
+  private readonly receives = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
   private open = 0
   private stopped = false
   private worked = false
@@ -125,15 +124,12 @@ export class Poller {
 
   /** After `stop`: gives the open receives up. */
   readonly abort: Effect.Effect<void> = Effect.sync(() => {
-    for (const lane of this.lanes) interrupt(lane)
+    for (const receive of this.receives) interrupt(receive)
   })
 
   private openLane(): void {
     this.open++
-    const lane = this.options.forker.fork(this.lane)
-    this.lanes.add(lane)
-    lane.addObserver(() => {
-      this.lanes.delete(lane)
+    this.options.forker.fork(this.lane).addObserver(() => {
       this.open--
       if (this.open === 0) this.close()
     })
@@ -146,7 +142,7 @@ export class Poller {
 
   /**
    * One receive after the other. It ends when it is told to, or is not needed beside the others. Only the receive itself
-   * can be interrupted, so that whatever its answer, and even when it is given up, its places are accounted for.
+   * is interrupted, so that whatever its answer, and even when it is given up, its places are accounted for.
    */
   private readonly lane: Effect.Effect<void> = Effect.gen(this, function* () {
     const { clock, observer } = this.options
@@ -154,7 +150,7 @@ export class Poller {
       const asked = yield* this.places
       if (asked === 0) return
       const callStart = clock.now()
-      const exit = yield* Effect.exit(Effect.interruptible(this.receive(asked)))
+      const exit = yield* this.receive(asked)
       const next = this.answered(asked, callStart, exit)
       if (next === "end") return
       if (next === "empty") yield* this.pause(callStart + SHORTEST_EMPTY_MS - clock.now())
@@ -164,7 +160,7 @@ export class Poller {
         yield* this.pause(pauseMs)
       }
     }
-  }).pipe(Effect.uninterruptible)
+  })
 
   private answered(
     asked: number,
@@ -226,22 +222,28 @@ export class Poller {
     this.options.slots.reserve((n) => resume(Effect.succeed(n)))
   })
 
-  private receive(maxMessages: number): Effect.Effect<ReadonlyArray<ReceivedMessage>, SqsError> {
-    const { queue, queueUrl, sqs, visibilitySeconds, waitTimeSeconds } = this.options
+  private receive(maxMessages: number): Effect.Effect<Exit.Exit<ReadonlyArray<ReceivedMessage>, SqsError>> {
+    const { forker, queue, queueUrl, sqs, visibilitySeconds, waitTimeSeconds } = this.options
     const ms = waitTimeSeconds * 1000 + HUNG_MARGIN_MS
-    return Effect.timeoutFail(
-      sqs.receive({ queueUrl, maxMessages, waitTimeSeconds, visibilityTimeoutSeconds: visibilitySeconds }),
-      {
-        duration: ms,
-        onTimeout: () =>
-          new NetworkError({
-            operation: "ReceiveMessage",
-            queue,
-            code: "TimeoutError",
-            detail: `no answer within ${ms} ms`
-          })
-      }
-    )
+    const request = { queueUrl, maxMessages, waitTimeSeconds, visibilityTimeoutSeconds: visibilitySeconds }
+    const onTimeout = () =>
+      new NetworkError({
+        operation: "ReceiveMessage",
+        queue,
+        code: "TimeoutError",
+        detail: `no answer within ${ms} ms`
+      })
+    return Effect.async((resume) => {
+      const receive = within(
+        forker,
+        ms,
+        Effect.suspend(() => sqs.receive(request)),
+        onTimeout,
+        (exit) => resume(Effect.succeed(exit))
+      )
+      this.receives.add(receive)
+      receive.addObserver(() => this.receives.delete(receive))
+    })
   }
 
   private errorOf(cause: Cause.Cause<SqsError>): SqsError {

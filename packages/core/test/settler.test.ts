@@ -52,7 +52,7 @@ const bench = <A, E>(
   SimClock.run(
     Effect.gen(function* () {
       const clock = Time.make(yield* Effect.clock)
-      const forker = Fork.make(yield* Effect.runtime<never>())
+      const forker = Fork.make(yield* Effect.runtime<never>(), yield* Effect.clock)
       const send = options.send ?? allDone
       const calls: Array<Call> = []
       const answers = new Map<number, Answered>()

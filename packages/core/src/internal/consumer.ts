@@ -87,7 +87,7 @@ export const open = <A, RP, R>(
     const { options, settings, url } = started
 
     const leaseClock = Time.make(clock)
-    const forker = Fork.make(runtime)
+    const forker = Fork.make(runtime, clock)
     const log = (effect: Effect.Effect<void>) => void forker.fork(effect)
     const metrics = options.metrics ? ConsumerMetrics.make(nameOf(queue.name)) : undefined
     const observer = new Observer(queue.name, leaseClock, metrics, log)

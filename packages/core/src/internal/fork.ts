@@ -1,8 +1,12 @@
+import type * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Runtime from "effect/Runtime"
 import * as RuntimeFlags from "effect/RuntimeFlags"
+import { Alarms } from "./alarms.js"
 
 /**
  * The one place where plain code starts fibers. They are roots: nobody's interruption reaches them but ours.
@@ -13,17 +17,42 @@ export interface Forker<R> {
   readonly after: (ms: number, f: () => void) => () => void
 }
 
-export const make = <R>(runtime: Runtime.Runtime<R>): Forker<R> => {
+export const make = <R>(runtime: Runtime.Runtime<R>, clock: Clock.Clock): Forker<R> => {
   // a consumer that was made in an uninterruptible region, as in an acquire, must be able to interrupt its handlers
   const fork = Runtime.runFork(Runtime.enableRuntimeFlag(runtime, RuntimeFlags.Interruption))
-  return {
-    fork: (effect) => fork(effect),
-    after: (ms, f) => {
-      // a timer of less than the clock's grain fires too early: who looks at the time would set it again and again
-      const fiber = fork(Effect.map(Effect.sleep(Math.max(0, Math.ceil(ms))), f))
-      return () => fiber.unsafeInterruptAsFork(FiberId.none)
+  const origin = clock.unsafeCurrentTimeNanos()
+  const alarms = new Alarms(
+    () => Number(clock.unsafeCurrentTimeNanos() - origin) / 1_000_000,
+    (ms, then) => {
+      const fiber = fork(Effect.map(clock.sleep(Duration.millis(ms)), then))
+      return () => interrupt(fiber)
     }
-  }
+  )
+  return { fork: (effect) => fork(effect), after: (ms, f) => alarms.after(ms, f) }
 }
 
 export const interrupt = (fiber: Fiber.RuntimeFiber<any, any>): void => fiber.unsafeInterruptAsFork(FiberId.none)
+
+/**
+ * A call in a fiber of its own, cut when it takes longer than `ms`. One fiber and no race, since a busy consumer makes a
+ * thousand of these a second. `done` gets its exit, a failure with `onTimeout` when it was cut.
+ */
+export const within = <A, E>(
+  forker: Forker<never>,
+  ms: number,
+  call: Effect.Effect<A, E>,
+  onTimeout: () => E,
+  done: (exit: Exit.Exit<A, E>) => void
+): Fiber.RuntimeFiber<A, E> => {
+  let late = false
+  const fiber = forker.fork(call)
+  const cancel = forker.after(ms, () => {
+    late = true
+    interrupt(fiber)
+  })
+  fiber.addObserver((exit) => {
+    cancel()
+    done(late && Exit.isInterrupted(exit) ? Exit.fail(onTimeout()) : exit)
+  })
+  return fiber
+}

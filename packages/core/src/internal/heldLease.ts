@@ -73,7 +73,7 @@ export class HeldLease implements Watched {
         settings: this.host.settings,
         now: this.host.clock.now,
         lease: () => this.now,
-        ask: (seconds) => this.ask(seconds, false),
+        ask: (seconds, patienceMs) => this.ask(seconds, false, patienceMs),
         failed: (error) => this.host.observer.beatFailed(this.owner, error),
         lost: (reason, cause) => this.lose(reason, cause)
       })
@@ -88,9 +88,14 @@ export class HeldLease implements Watched {
   }
 
   /** What was to be asked is out of date when another extension was on the wire: who asks must look again. */
-  private ask(seconds: number, byHand: boolean): Effect.Effect<EntryResult | undefined> {
+  private ask(seconds: number, byHand: boolean, patienceMs: number): Effect.Effect<EntryResult | undefined> {
     return Effect.async<EntryResult | undefined>((resume) => {
-      const done = (result: EntryResult | undefined) => resume(Effect.succeed(result))
+      let giveUp = () => done(undefined)
+      const patient = patienceMs === Infinity ? undefined : this.host.forker.after(patienceMs, () => giveUp())
+      const done = (result: EntryResult | undefined) => {
+        patient?.()
+        resume(Effect.succeed(result))
+      }
       if (this.onWire) return void (this.quiet ??= []).push(() => done(undefined))
       const { clock, observer, settings, visibility } = this.host
       const before = this.now
@@ -121,7 +126,11 @@ export class HeldLease implements Watched {
       // a slot cut short by hand may be so though no answer ever says it
       const asked = Lease.extended(before, settings, clock.now(), seconds)
       if (asked.deadline < before.deadline) become(asked)
-      return Effect.sync(() => this.unsend?.())
+      giveUp = () => {
+        this.unsend?.()
+        done(undefined)
+      }
+      return Effect.sync(giveUp)
     })
   }
 
@@ -144,7 +153,7 @@ export class HeldLease implements Watched {
         const seconds = Lease.askSeconds(this.now, this.host.clock.now(), Math.max(1_000, wantedMs()))
         // nothing is left of the 12 hours: asking for 0 would give the message away
         if (seconds < 1) return yield* this.lossOf("limit", undefined)
-        const answer = yield* this.ask(seconds, true)
+        const answer = yield* this.ask(seconds, true, Infinity)
         if (answer === undefined) continue
         if (answer._tag === "Done") return
         const error = answer.error

@@ -4,7 +4,7 @@ import * as Exit from "effect/Exit"
 import * as Random from "effect/Random"
 import type { EntryResult } from "../Sqs.js"
 import { NetworkError, type SqsError, type SqsOperation, ServiceError, isSqsError } from "../SqsError.js"
-import type { Forker } from "./fork.js"
+import { type Forker, within } from "./fork.js"
 import type { LeaseClock } from "./time.js"
 
 /** SQS takes at most ten entries to a call. */
@@ -126,52 +126,48 @@ export class Batcher<Entry> {
     const late = (item: Item<Entry>) =>
       now >= item.timing.until && (item.failure !== undefined || this.options.late === "drop")
     const batch = items.filter((item) => !late(item))
-    if (batch.length > 0) this.forker.fork(this.call(batch, now))
+    if (batch.length > 0) this.call(batch, now)
     if (batch.length < items.length) for (const item of items) if (late(item)) item.answer(item.failure, item.sentAt)
   }
 
-  private call(batch: ReadonlyArray<Item<Entry>>, now: number): Effect.Effect<void> {
+  private call(batch: ReadonlyArray<Item<Entry>>, now: number): void {
     const { callTimeoutMs, operation, queue, send } = this.options
-    return Effect.suspend(() => send(batch.map((i) => i.entry))).pipe(
-      Effect.interruptible,
-      Effect.timeoutFail({
-        duration: callTimeoutMs,
-        onTimeout: () =>
-          new NetworkError({ operation, queue, code: "TimeoutError", detail: `no answer within ${callTimeoutMs} ms` })
-      }),
-      Effect.exit,
-      Effect.uninterruptible,
-      Effect.flatMap((exit) => {
-        const failed: Array<Item<Entry>> = []
-        for (let i = 0; i < batch.length; i++) {
-          const item = batch[i]!
-          const result = Exit.isSuccess(exit) ? (exit.value[i] ?? this.unanswered) : this.failureOf(exit.cause)
-          item.sentAt = now
-          item.tries++
-          if (result._tag === "Failed" && result.error.retryable && item.timing.retried) {
-            item.failure = result
-            failed.push(item)
-          } else item.answer(result, now)
-        }
-        return failed.length === 0 ? Effect.void : this.retry(failed)
-      })
-    )
+    const sent = Effect.suspend(() => send(batch.map((i) => i.entry)))
+    const onTimeout = () =>
+      new NetworkError({ operation, queue, code: "TimeoutError", detail: `no answer within ${callTimeoutMs} ms` })
+    within(this.forker, callTimeoutMs, sent, onTimeout, (exit) => this.answered(batch, now, exit))
+  }
+
+  private answered(
+    batch: ReadonlyArray<Item<Entry>>,
+    now: number,
+    exit: Exit.Exit<ReadonlyArray<EntryResult>, SqsError>
+  ): void {
+    const failed: Array<Item<Entry>> = []
+    for (let i = 0; i < batch.length; i++) {
+      const item = batch[i]!
+      const result = Exit.isSuccess(exit) ? (exit.value[i] ?? this.unanswered) : this.failureOf(exit.cause)
+      item.sentAt = now
+      item.tries++
+      if (result._tag === "Failed" && result.error.retryable && item.timing.retried) {
+        item.failure = result
+        failed.push(item)
+      } else item.answer(result, now)
+    }
+    if (failed.length > 0) this.forker.fork(Effect.map(Random.next, (random) => this.retry(failed, random)))
   }
 
   /** Those that failed, once more after a jittered pause, if their leases allow. */
-  private retry(failed: ReadonlyArray<Item<Entry>>): Effect.Effect<void> {
-    return Effect.flatMap(Random.next, (random) => {
-      const tries = failed.reduce((n, item) => Math.max(n, item.tries), 0)
-      const pause = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (tries - 1)) * (0.5 + random / 2)
-      const at = this.clock.now() + pause
-      const again: Array<Item<Entry>> = []
-      for (const item of failed) {
-        if (at < item.timing.until) again.push(item)
-        else item.answer(item.failure, item.sentAt)
-      }
-      if (again.length === 0) return Effect.void
-      return Effect.map(Effect.sleep(pause), () => this.enqueue(again))
-    })
+  private retry(failed: ReadonlyArray<Item<Entry>>, random: number): void {
+    const tries = failed.reduce((n, item) => Math.max(n, item.tries), 0)
+    const pause = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (tries - 1)) * (0.5 + random / 2)
+    const at = this.clock.now() + pause
+    const again: Array<Item<Entry>> = []
+    for (const item of failed) {
+      if (at < item.timing.until) again.push(item)
+      else item.answer(item.failure, item.sentAt)
+    }
+    if (again.length > 0) this.forker.after(pause, () => this.enqueue(again))
   }
 
   /** A port that answers fewer entries than it was asked told nothing of the rest: they are asked again. */

@@ -110,15 +110,21 @@ export class Slots {
   }
 
   private linger(): void {
-    if (this.cancelLinger !== undefined) return
-    // while enough is waiting no handler starves: a fuller receive is cheaper. When none runs, what is in hand is about to
-    // start, or comes with an open receive: handlers that end at once free their places one by one, but in one breath
-    if (this.running > 0 && this.waiting > this.prefetch / 2) return
+    if (this.cancelLinger !== undefined || this.hasEnough) return
     this.cancelLinger = this.forker.after(this.options.lingerMs, () => {
       this.cancelLinger = undefined
+      if (this.hasEnough) return
       this.lingered = true
       this.grant()
     })
+  }
+
+  /**
+   * While enough is waiting no handler starves: a fuller receive is cheaper. When none runs, what is in hand is about to
+   * start, or comes with an open receive: handlers that end at once free their places one by one, but in one breath.
+   */
+  private get hasEnough(): boolean {
+    return this.running > 0 && this.waiting > this.prefetch / 2
   }
 
   private get waiting(): number {
