@@ -1,0 +1,240 @@
+/**
+ * The run of a redrive: take, decide, send, delete what SQS confirmed, again. What cannot be taken back is in the audit log
+ * before it is done.
+ */
+import type { SqsError } from "@effect-sqs/core/SqsError"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { AuditStep } from "../RedriveAudit.js"
+import { patiently } from "./deadLetterCalls.js"
+import type { Attempt } from "./redriveBooks.js"
+import type { Destination } from "./redriveDecide.js"
+import { gather, type Intake, makeIntake, type Outgoing, type Parts, type RunError } from "./redriveIntake.js"
+import { send, type SendOutcome } from "./redriveSend.js"
+
+/** SQS hides a message for 12 h at most */
+const longestRunMs = 11 * 3_600_000
+/** batches between two looks at how full the targets are */
+const backlogEvery = 10
+const pollMs = 1000
+/** messages that wait in hand while copies are waited for */
+const mostWaiting = 1000
+const lookupsAtOnce = 8
+
+/** errors of a send after which further ones would fail too */
+const endsTheRun: ReadonlySet<SqsError["_tag"]> = new Set([
+  "AccessDenied",
+  "QueueMissing",
+  "CredentialsExpired",
+  "NetworkError"
+])
+
+const sendingStep = ({ copy, decision, letter }: Outgoing): AuditStep => ({
+  step: "sending",
+  messageId: letter.messageId,
+  originalMessageId: letter.originalMessageId,
+  to: decision.to.url,
+  redriveCount: letter.redrives + 1,
+  key: decision.key,
+  namespace: decision.namespace,
+  groupId: letter.message.groupId,
+  deduplicationId: copy.entry.deduplicationId,
+  ...(copy.omitted.length === 0 ? {} : { omitted: copy.omitted })
+})
+
+/** Sends a batch, then deletes what SQS took. Answers why the run has to end, if so. */
+const dispatch = (
+  { audit, books, hand, sqs }: Parts,
+  intake: Intake,
+  batch: ReadonlyArray<Outgoing>
+): Effect.Effect<string | undefined, RunError> =>
+  Effect.uninterruptible(
+    Effect.gen(function* () {
+      yield* audit.append(batch.map(sendingStep))
+      const byTarget = new Map<Destination, Array<Outgoing>>()
+      for (const one of batch) {
+        const { to } = one.decision
+        const same = byTarget.get(to)
+        if (same === undefined) byTarget.set(to, [one])
+        else same.push(one)
+      }
+      const steps: Array<AuditStep> = []
+      const sent: Array<string> = []
+      let end: string | undefined
+      const note = (one: Outgoing, given: SendOutcome) => {
+        const { letter } = one
+        const { messageId } = letter
+        const { groupId } = letter.message
+        const outcome: SendOutcome | "taken" =
+          given._tag === "Sent" && books.isTaken(given.sent.messageId) ? "taken" : given
+        const newMessageId = outcome !== "taken" && outcome._tag === "Sent" ? outcome.sent.messageId : undefined
+        const isRefused = outcome !== "taken" && outcome._tag === "Refused"
+        const { key, namespace } = one.decision
+        const { originalMessageId } = letter
+        books.attempted(
+          { messageId, originalMessageId, newMessageId, groupId, namespace, key },
+          isRefused ? "failed" : "pending"
+        )
+        if (outcome === "taken") {
+          const error = "SQS took it for a copy that it has already"
+          books.set(messageId, "unknown", error)
+          steps.push({ step: "unknown", messageId, error })
+        } else if (outcome._tag === "Sent") {
+          sent.push(messageId)
+          const { sequenceNumber } = outcome.sent
+          steps.push({ step: "sent", messageId, newMessageId: outcome.sent.messageId, sequenceNumber })
+        } else {
+          const error = `${outcome.error.code}: ${outcome.error.detail}`
+          const isUnknown = outcome._tag === "Unknown"
+          books.set(
+            messageId,
+            isUnknown ? "unknown" : "failed",
+            isUnknown
+              ? "no answer to its send: SQS may have it, or not"
+              : `not taken by ${one.decision.to.name}: ${error}`
+          )
+          steps.push({ step: isUnknown ? "unknown" : "refused", messageId, error })
+          if (endsTheRun.has(outcome.error._tag)) end = outcome.error.message
+        }
+        if (newMessageId === undefined) intake.stopGroup(letter)
+      }
+      for (const [to, some] of byTarget) {
+        const outcomes = yield* send(
+          sqs,
+          to.url,
+          some.map((one) => one.copy.entry)
+        )
+        some.forEach((one, i) => note(one, outcomes[i]!))
+      }
+      yield* audit.append(steps)
+      const removed = yield* hand.remove(sent)
+      for (const one of batch) {
+        const { messageId } = one.letter
+        if (removed.has(messageId)) books.set(messageId, "sent", `to ${one.decision.to.name}`)
+        else if (sent.includes(messageId)) {
+          books.set(messageId, "unknown", "sent, but its delete was not confirmed: run again, it is not sent twice")
+          intake.stopGroup(one.letter)
+        }
+      }
+      yield* audit.append([...removed].map((messageId) => ({ step: "deleted", messageId })))
+      return end
+    })
+  )
+
+/** Asks the ledger how the jobs of these messages ended. */
+const settleByLedger = ({ audit, books, rules }: Parts): Effect.Effect<void, RunError> =>
+  Effect.suspend(() => {
+    const { ledger } = rules
+    if (ledger === undefined) return Effect.void
+    const steps: Array<AuditStep> = []
+    const ask = (attempt: Attempt) =>
+      attempt.key === undefined
+        ? Effect.void
+        : Effect.map(ledger(attempt.namespace ?? "", attempt.key), ({ state }) => {
+            const isDone = state === "completed"
+            if (!isDone && state !== "rejected" && state !== "unknown" && state !== "review") return
+            attempt.state = isDone ? "completed" : "failed"
+            steps.push({ step: "settled", messageId: attempt.messageId, state })
+          })
+    return Effect.zipRight(
+      Effect.forEach(books.pending(), ask, { concurrency: lookupsAtOnce, discard: true }),
+      Effect.suspend(() => audit.append(steps))
+    )
+  })
+
+/** Waits until all that was sent is settled, or the time is over, or it is too much. */
+const settle = (parts: Parts, intake: Intake, phase: "waiting for the canary" | "waiting") =>
+  Effect.gen(function* () {
+    const { books, plan, progress, rules } = parts
+    const until = (yield* Clock.currentTimeMillis) + plan.limits.settleMs
+    for (;;) {
+      yield* settleByLedger(parts)
+      const got = intake.waiting() < mostWaiting ? yield* intake.look(1) : 0
+      yield* progress(phase)
+      if (books.pending().length === 0 || books.tooMany() !== undefined) return
+      if ((yield* Clock.currentTimeMillis) >= until) break
+      if (got === 0) yield* Effect.sleep(pollMs)
+    }
+    if (!rules.fifo) return
+    // on a FIFO queue a copy that came back is behind those of its group that are in hand
+    yield* intake.letGo(new Set(books.pending().flatMap((a) => a.groupId ?? [])))
+    yield* intake.look(1)
+  })
+
+const tooFull = ({ plan, sqs }: Parts) =>
+  Effect.gen(function* () {
+    const { maxBacklog } = plan.limits
+    if (maxBacklog === null) return undefined
+    for (const { name, url } of plan.destinations) {
+      const { messages } = yield* patiently(sqs.attributes(url))
+      if (messages > maxBacklog) {
+        return `${name} holds about ${messages} messages, the limit is ${maxBacklog}: run again when its workers have caught up`
+      }
+    }
+    return undefined
+  })
+
+const canaryVerdict = ({ books, plan, rules }: Parts): { readonly passed: boolean; readonly why: string } => {
+  const { completed, failed, pending } = books.settled()
+  const all = completed + failed + pending
+  // without a ledger nothing says that a job is done: that it did not come back has to do
+  const good = rules.ledger === undefined ? all - failed : completed
+  const told =
+    rules.ledger === undefined
+      ? `${failed} of ${all} came back or were refused`
+      : `${completed} of ${all} completed, ${failed} failed, ${pending} neither in time`
+  return { passed: 100 * (all - good) <= plan.limits.stopPercent * all, why: told }
+}
+
+/** Answers why it stopped before all was done, or nothing. */
+export const run = (parts: Parts): Effect.Effect<string | undefined, RunError> =>
+  Effect.gen(function* () {
+    const { audit, books, plan, progress, rules } = parts
+    const { limits } = plan
+    const intake = makeIntake(parts)
+    const startedAt = yield* Clock.currentTimeMillis
+    let nextAt = startedAt
+
+    /** One batch at the rate; `done`: there was nothing to send. */
+    const step = (max: number) =>
+      Effect.gen(function* () {
+        const batch = yield* gather(parts, intake, Math.min(max, Math.max(1, Math.ceil(limits.rate)), 10))
+        if (batch.length === 0) return "done" as const
+        const now = yield* Clock.currentTimeMillis
+        if (nextAt > now) yield* Effect.sleep(nextAt - now)
+        nextAt = Math.max(nextAt, now) + (1000 * batch.length) / limits.rate
+        const end = yield* dispatch(parts, intake, batch)
+        return { sent: batch.length, end: end ?? books.tooMany() }
+      })
+
+    if (limits.canary > 0 && !audit.canaryPassed) {
+      let left = Math.min(limits.canary, books.left())
+      while (left > 0) {
+        const result = yield* step(left)
+        yield* progress("canary")
+        if (result === "done") break
+        if (result.end !== undefined) return result.end
+        left -= result.sent
+      }
+      if (books.attempts.length > 0) {
+        yield* settle(parts, intake, "waiting for the canary")
+        const verdict = canaryVerdict(parts)
+        yield* audit.append([{ step: "canary", ...verdict }])
+        if (!verdict.passed) return `the canary did not pass: ${verdict.why}`
+      }
+    }
+    for (let n = 1; books.left() > 0; n++) {
+      const result = yield* step(books.left())
+      yield* progress("sending")
+      if (result === "done") break
+      if (result.end !== undefined) return result.end
+      if (n % backlogEvery === 0) {
+        const full = yield* tooFull(parts)
+        if (full !== undefined) return full
+      }
+      if ((yield* Clock.currentTimeMillis) - startedAt > longestRunMs)
+        return "it ran for 11 hours: run it again to go on"
+    }
+    if (rules.ledger !== undefined && books.pending().length > 0) yield* settle(parts, intake, "waiting")
+    return books.tooMany()
+  })
