@@ -11,10 +11,12 @@ import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { Awake } from "./internal/awake.js"
 import { type Forker, interrupt, within } from "./internal/fork.js"
 import type { Observer } from "./internal/observer.js"
 import type { Slots } from "./internal/slots.js"
 import type { LeaseClock } from "./internal/time.js"
+import type { LeaseSettings } from "./Lease.js"
 import type { ReceivedMessage, Sqs } from "./Sqs.js"
 import { isSqsError, NetworkError, ServiceError, type SqsError } from "./SqsError.js"
 
@@ -45,6 +47,7 @@ export class PollError extends Schema.TaggedError<PollError>()("PollError", {
 export interface Receipt {
   readonly messages: ReadonlyArray<ReceivedMessage>
   readonly callStart: number
+  /** when it came; after a sleep of the process, the earliest that it can have come */
   readonly arrival: number
 }
 
@@ -60,6 +63,7 @@ export interface PollerOptions {
   readonly visibilitySeconds: number | undefined
   /** start has seen it */
   readonly exists: boolean
+  readonly settings: LeaseSettings
   /** receives open at once, at most */
   readonly parallel: number
   readonly slots: Slots
@@ -102,7 +106,11 @@ export class Poller {
   private emit: ((receipt: Receipt) => void) | undefined
   private end: ((exit: Exit.Exit<void, PollError>) => void) | undefined
 
-  constructor(private readonly options: PollerOptions) {}
+  private readonly awake: Awake
+
+  constructor(private readonly options: PollerOptions) {
+    this.awake = new Awake(options.forker, options.clock, options.settings)
+  }
 
   /** Polls while it runs. To be run once. */
   readonly receipts: Stream.Stream<Receipt, PollError> = Stream.asyncPush<Receipt, PollError>(
@@ -110,6 +118,7 @@ export class Poller {
       Effect.sync(() => {
         this.emit = (receipt) => emit.single(receipt)
         this.end = (exit) => (Exit.isSuccess(exit) ? emit.end() : emit.halt(exit.cause))
+        this.awake.start()
         this.openLane()
       }),
     { bufferSize: "unbounded" }
@@ -136,6 +145,7 @@ export class Poller {
   }
 
   private close(): void {
+    this.awake.stop()
     this.end?.(this.fatal === undefined ? Exit.void : Exit.fail(this.fatal))
     this.end = undefined
   }
@@ -180,8 +190,8 @@ export class Poller {
     callStart: number,
     messages: ReadonlyArray<ReceivedMessage>
   ): "go on" | "empty" | "end" {
-    const { clock, observer, parallel, slots } = this.options
-    const arrival = clock.now()
+    const { observer, parallel, slots } = this.options
+    const arrival = this.awake.notBefore
     observer.polled(messages.length)
     if (this.failures > 0) observer.pollRecovered()
     this.worked = true

@@ -117,7 +117,7 @@ describe("rows", () => {
   )
 
   it.effect("A13 the process stalls longer than its lease: on waking the result is not trusted", () =>
-    play({ handler: sleeps(20_000), expect: { graceMs: seconds(30) } }, (stage) =>
+    play({ handler: sleeps(20_000), remote: true, expect: { graceMs: seconds(30) } }, (stage) =>
       Effect.gen(function* () {
         yield* Effect.sleep("10 seconds")
         yield* stage.worker.stall("45 seconds")

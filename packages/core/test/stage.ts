@@ -1,8 +1,8 @@
 /** A worker in simulated time, from its first poll to its drain, and what SQS saw of it. */
-import { Consumer, type ConsumerEvent, type Delivery, type Sqs, SqsQueue } from "@effect-sqs/core"
+import { Consumer, type ConsumerEvent, type Delivery, Sqs, SqsQueue } from "@effect-sqs/core"
 import { Invariants, type Journal, JournalQuery, SimClock, Tracking, VirtualSqs } from "@effect-sqs/testing"
 import { assert } from "@effect/vitest"
-import { Effect, type Exit, Schema, type Scope, type Supervisor } from "effect"
+import { Effect, type Exit, FiberId, Runtime, Schema, type Scope, type Supervisor } from "effect"
 import { jobs } from "./support.js"
 
 export const Job = Schema.Struct({ n: Schema.Number })
@@ -31,7 +31,21 @@ export interface Scene {
   readonly seed?: number
   /** `random`: what is ready at one instant goes on in an order drawn from the seed */
   readonly order?: "fifo" | "random"
+  /** SQS answers receives though the worker stalls, as a real one does */
+  readonly remote?: boolean
 }
+
+/** Receives that are made by another process, this one: the answer waits until the caller's process is awake. */
+const remote = (sqs: Sqs.Sqs["Type"]) =>
+  Effect.map(Effect.runtime<never>(), (runtime): Sqs.Sqs["Type"] => ({
+    ...sqs,
+    receive: (request) =>
+      Effect.async((resume) => {
+        const fiber = Runtime.runFork(runtime)(sqs.receive(request))
+        fiber.addObserver((exit) => resume(exit))
+        return Effect.sync(() => fiber.unsafeInterruptAsFork(FiberId.none))
+      })
+  }))
 
 export interface Stage {
   readonly sqs: VirtualSqs.VirtualSqs["Type"]
@@ -69,7 +83,10 @@ export const play = <A, E>(
     const onEvent: WorkerOptions["onEvent"] =
       listener === undefined ? collect : (e) => Effect.zipRight(collect(e), listener(e))
     const options: WorkerOptions = { ...scene.worker, onEvent }
-    const run = Consumer.run(queue, options, handler)
+    const port = yield* Sqs.Sqs
+    const run = Consumer.run(queue, options, handler).pipe(
+      Effect.provideService(Sqs.Sqs, scene.remote === true ? yield* remote(port) : port)
+    )
     const worker = yield* SimClock.spawn(
       "worker",
       scene.supervisor === undefined ? run : Effect.supervised(run, scene.supervisor)

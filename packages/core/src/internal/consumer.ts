@@ -180,6 +180,7 @@ export const open = <A, RP, R>(
       waitTimeSeconds: options.waitTimeSeconds,
       visibilitySeconds: options.visibilityMs === undefined ? undefined : Math.ceil(options.visibilityMs / 1000),
       exists: started.exists,
+      settings,
       parallel: options.parallel,
       slots,
       clock: leaseClock,
