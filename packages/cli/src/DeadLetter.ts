@@ -171,3 +171,32 @@ export const kindKey = (kind: Kind): string => JSON.stringify([kind.reason, kind
  */
 export const ageMs = (letter: DeadLetter, now: number): number | undefined =>
   letter.message.sentAt === undefined ? undefined : Math.max(0, now - letter.message.sentAt)
+
+/**
+ * A dead letter as JSON, complete: bytes in base64, the body as it is.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const toJson = (letter: DeadLetter) => {
+  const { attributes, receiptHandle: _, ...message } = letter.message
+  return {
+    ...message,
+    attributes: Object.fromEntries(
+      Object.entries(attributes).map(([name, a]) => [
+        name,
+        a.binaryValue === undefined
+          ? { dataType: a.dataType, stringValue: a.stringValue }
+          : { dataType: a.dataType, binaryValueBase64: textOf(a) }
+      ])
+    ),
+    reason: letter.reason,
+    error: letter.error,
+    source: letter.source,
+    type: letter.type,
+    redrives: letter.redrives,
+    redriveId: letter.redriveId,
+    originalMessageId: letter.originalMessageId,
+    firstSentAt: letter.firstSentAt
+  }
+}

@@ -18,6 +18,7 @@ import type { Phase } from "./internal/redriveIntake.js"
 import { run } from "./internal/redriveRun.js"
 import * as Audit from "./RedriveAudit.js"
 import { keyReader, type LedgerLook } from "./RedriveLedger.js"
+import { RedriveMoveTasks } from "./RedriveMoveTasks.js"
 import { hash, type RedrivePlan } from "./RedrivePlan.js"
 import type { RedriveCounts, RedriveReport } from "./RedriveReport.js"
 
@@ -85,12 +86,18 @@ const check = ({ confirm, ledger, plan }: ApplyOptions): Effect.Effect<void, Ref
  */
 export const apply = (
   options: ApplyOptions
-): Effect.Effect<RedriveReport, DeadLetterError, Sqs | FileSystem.FileSystem> =>
+): Effect.Effect<RedriveReport, DeadLetterError, Sqs | RedriveMoveTasks | FileSystem.FileSystem> =>
   Effect.scoped(
     Effect.gen(function* () {
       yield* check(options)
       const { plan } = options
       const sqs = yield* Sqs
+      const tasks = yield* RedriveMoveTasks
+      if (yield* Effect.orElseSucceed(tasks.isRunning(plan.queue.arn), () => false)) {
+        return yield* new Refused({
+          sentence: `A move task of SQS is running on ${plan.queue.name}: wait for it, or cancel it (aws sqs cancel-message-move-task). Nothing was sent.`
+        })
+      }
       const keyOf = plan.key === null ? undefined : yield* keyReader(plan.key)
       const planHash = hash(plan)
       const audit = yield* Audit.open(

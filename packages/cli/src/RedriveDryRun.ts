@@ -37,7 +37,7 @@ export interface DryRunOptions {
   /** of the keys in the ledger; default: the name of the target queue */
   readonly namespace?: string | undefined
   readonly ledger?: LedgerLook | undefined
-  readonly limits?: Partial<RedriveLimits> | undefined
+  readonly limits?: { readonly [K in keyof RedriveLimits]?: RedriveLimits[K] | undefined } | undefined
   /** how many messages the look takes at most; default 1,000 */
   readonly scan?: number | undefined
   readonly time?: Duration.DurationInput | undefined
@@ -177,7 +177,7 @@ export const dryRun = (
     return { plan, checks, looked: seen.length, end, notPutBack }
   })
 
-const definedOf = (limits: Partial<RedriveLimits>): Partial<RedriveLimits> =>
+const definedOf = (limits: NonNullable<DryRunOptions["limits"]>): Partial<RedriveLimits> =>
   Object.fromEntries(Object.entries(limits).filter(([, v]) => v !== undefined))
 
 /** What was seen; on a FIFO queue SQS does not show all, and what lies behind is of the kinds that were seen or kept. */

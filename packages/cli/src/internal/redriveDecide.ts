@@ -74,7 +74,9 @@ export const decide = (rules: Rules, letter: DeadLetter): Effect.Effect<Decision
       }
     }
     const to = rules.destinations.get(letter.source ?? null)
-    if (to === undefined) return keep(NO_DESTINATION)
+    if (to === undefined) {
+      return keep(letter.source === undefined ? NO_DESTINATION : `${letter.source} cannot take it: see the checks`)
+    }
     if (letter.redrives >= rules.maxRedrives) return keep(`redriven ${letter.redrives} times already`)
     if (rules.keyOf === undefined) {
       return before === undefined || before === "resend"
