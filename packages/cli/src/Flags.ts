@@ -136,7 +136,8 @@ export const region: Options.Options<string | undefined> = optional(
 
 /** 80 characters; a dead-letter queue of a FIFO queue is one too */
 const isQueue = (text: string) =>
-  /^https?:\/\/.+\/.+$/i.test(text) || /^[A-Za-z0-9_-]{1,75}(\.fifo|[A-Za-z0-9_-]{0,5})$/.test(text)
+  /^https?:\/\/.+\/[A-Za-z0-9_-]{1,80}(\.fifo)?$/i.test(text) ||
+  /^[A-Za-z0-9_-]{1,75}(\.fifo|[A-Za-z0-9_-]{0,5})$/.test(text)
 
 /**
  * `--queue`, or another flag that names a queue.

@@ -10,6 +10,7 @@ import {
   GetQueueAttributesCommand,
   GetQueueUrlCommand,
   paginateListDeadLetterSourceQueues,
+  ReceiveMessageCommand,
   SQSClient,
   type SQSClientConfig
 } from "@aws-sdk/client-sqs"
@@ -20,12 +21,13 @@ import * as Schema from "effect/Schema"
 
 /**
  * The actions whose permission can be asked without changing anything: a delete and a change of visibility with a receipt
- * handle that is none are refused either for want of permission, or for the handle.
+ * handle that is none, and a receive of eleven messages, which is one too many, are refused either for want of permission,
+ * or for what they ask.
  *
  * @since 0.1.0
  * @category models
  */
-export type Probe = "sqs:DeleteMessage" | "sqs:ChangeMessageVisibility"
+export type Probe = "sqs:ReceiveMessage" | "sqs:DeleteMessage" | "sqs:ChangeMessageVisibility"
 
 /**
  * A look that was refused or did not come through.
@@ -110,17 +112,25 @@ const make = (client: SQSClient): SqsInspector["Type"] => ({
       return urls
     }),
   isAllowed: (QueueUrl, action) => {
+    const handle = { QueueUrl, ReceiptHandle: NO_HANDLE }
     const asked = look(action, QueueUrl, async (abortSignal): Promise<void> => {
-      const input = { QueueUrl, ReceiptHandle: NO_HANDLE }
-      if (action === "sqs:DeleteMessage") await client.send(new DeleteMessageCommand(input), { abortSignal })
-      else await client.send(new ChangeMessageVisibilityCommand({ ...input, VisibilityTimeout: 1 }), { abortSignal })
+      switch (action) {
+        case "sqs:ReceiveMessage":
+          await client.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 11 }), { abortSignal })
+          return
+        case "sqs:DeleteMessage":
+          await client.send(new DeleteMessageCommand(handle), { abortSignal })
+          return
+        case "sqs:ChangeMessageVisibility":
+          await client.send(new ChangeMessageVisibilityCommand({ ...handle, VisibilityTimeout: 1 }), { abortSignal })
+      }
     })
     return asked.pipe(
       Effect.as(true),
       Effect.catchAll((e) =>
         e.isDenied
           ? Effect.succeed(false)
-          : /ReceiptHandleIsInvalid|InvalidParameterValue|InvalidAddress/.test(e.code)
+          : /ReceiptHandleIsInvalid|InvalidParameterValue|ReadCountOutOfRange|InvalidAddress/.test(e.code)
             ? Effect.succeed(true)
             : Effect.fail(e)
       )
