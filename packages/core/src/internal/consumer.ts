@@ -248,10 +248,15 @@ const listen = <R>(
         Effect.suspend(() => onEvent(event)),
         (cause) => Effect.logWarning(`onEvent failed on ${event._tag}`, cause)
       )
-    const one = Effect.uninterruptibleMask((restore) => Effect.flatMap(restore(events.take), tell))
-    const rest = Effect.flatMap(events.takeAll, (left) => Effect.forEach(left, tell, { discard: true }))
-    yield* Effect.acquireRelease(Effect.forkDaemon(Effect.interruptible(Effect.forever(one))), (fiber) =>
-      // it hears of the drain too, but a stop does not wait long for a listener
-      Effect.zipRight(Fiber.interrupt(fiber), rest).pipe(Effect.interruptible, Effect.timeoutOption(LISTENER_DRAIN_MS))
+    const one = Effect.uninterruptibleMask((restore) => Effect.tap(restore(events.take), tell))
+    const all = Effect.repeat(one, { until: (event) => event._tag === "Drained" })
+    yield* Effect.acquireRelease(Effect.forkDaemon(Effect.interruptible(all)), (fiber) =>
+      // It ends by itself when it has heard of the drain; an interruption could lose what it is just being given. A stop
+      // does not wait long for a listener.
+      Fiber.await(fiber).pipe(
+        Effect.interruptible,
+        Effect.timeoutOption(LISTENER_DRAIN_MS),
+        Effect.zipRight(Fiber.interruptFork(fiber))
+      )
     )
   })
