@@ -116,15 +116,29 @@ export const makeIntake = ({ audit, books, hand, plan, rules }: Parts) => {
 
 export type Intake = ReturnType<typeof makeIntake>
 
-/** Decides until there are `max` to send, or nothing is left. What is to be deleted without a send is deleted here. */
+/** Whether an earlier run left something open that has not been met yet. */
+export const isOpen = ({ books, rules }: Parts, met?: ReadonlySet<string>): boolean =>
+  [...rules.past].some(
+    ([id, p]) => !p.isDeleted && p.state !== "refused" && books.outcomeOf(id) === undefined && met?.has(id) !== true
+  )
+
+/**
+ * Decides until there is a batch, or nothing is left. At most `left` that are new to this plan are sent; with 0 only what an
+ * earlier run left open is dealt with. What is to be deleted without a send is deleted here.
+ */
 export const gather = (
-  { audit, books, hand, plan, rules }: Parts,
+  parts: Parts,
   intake: Intake,
-  max: number
+  max: number,
+  left: number
 ): Effect.Effect<ReadonlyArray<Outgoing>, RunError> =>
   Effect.gen(function* () {
+    const { audit, books, hand, plan, rules } = parts
     const batch: Array<Outgoing> = []
     const groups = new Set<string>()
+    const later: Array<DeadLetter> = []
+    const met = new Set<string>()
+    let fresh = 0
     const steps: Array<AuditStep> = []
     const deletes: Array<{ readonly messageId: string; readonly why: string }> = []
     let bytes = 0
@@ -147,13 +161,19 @@ export const gather = (
       })
     )
 
-    while (batch.length < max) {
+    while (batch.length < max && (fresh < left || (left === 0 && isOpen(parts, met)))) {
       const letter = intake.next(groups)
       if (letter === undefined) {
         if (yield* intake.fill(batch.length > 0 ? 0 : 1)) continue
         // on a FIFO queue a delete makes the next of its group visible
         if (batch.length > 0 || deletes.length === 0 || !rules.fifo) break
         yield* flush
+        continue
+      }
+      met.add(letter.messageId)
+      const isNew = !rules.past.has(letter.messageId)
+      if (isNew && left === 0) {
+        later.push(letter)
         continue
       }
       if (intake.isStopped(letter)) {
@@ -181,11 +201,13 @@ export const gather = (
         } else {
           bytes += copy.bytes
           batch.push({ letter, decision, copy })
+          if (isNew) fresh++
           if (letter.message.groupId !== undefined) groups.add(letter.message.groupId)
           if (decision.key !== undefined) books.reserveKey(decision.namespace ?? "", decision.key)
         }
       }
     }
     yield* flush
+    for (const letter of later.reverse()) intake.putBack(letter)
     return batch
   })

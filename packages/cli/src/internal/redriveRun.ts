@@ -6,10 +6,10 @@ import type { SqsError } from "@effect-sqs/core/SqsError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { AuditStep } from "../RedriveAudit.js"
-import { patiently } from "./deadLetterCalls.js"
+import { BATCH, patiently } from "./deadLetterCalls.js"
 import type { Attempt } from "./redriveBooks.js"
 import type { Destination } from "./redriveDecide.js"
-import { gather, type Intake, makeIntake, type Outgoing, type Parts, type RunError } from "./redriveIntake.js"
+import { gather, type Intake, isOpen, makeIntake, type Outgoing, type Parts, type RunError } from "./redriveIntake.js"
 import { send, type SendOutcome } from "./redriveSend.js"
 
 /** SQS hides a message for 12 h at most */
@@ -196,9 +196,9 @@ export const run = (parts: Parts): Effect.Effect<string | undefined, RunError> =
     let nextAt = startedAt
 
     /** One batch at the rate; `done`: there was nothing to send. */
-    const step = (max: number) =>
+    const step = (left: number) =>
       Effect.gen(function* () {
-        const batch = yield* gather(parts, intake, Math.min(max, Math.max(1, Math.ceil(limits.rate)), 10))
+        const batch = yield* gather(parts, intake, Math.min(Math.max(1, Math.ceil(limits.rate)), BATCH), left)
         if (batch.length === 0) return "done" as const
         const now = yield* Clock.currentTimeMillis
         if (nextAt > now) yield* Effect.sleep(nextAt - now)
@@ -207,6 +207,12 @@ export const run = (parts: Parts): Effect.Effect<string | undefined, RunError> =
         return { sent: batch.length, end: end ?? books.tooMany() }
       })
 
+    while (isOpen(parts)) {
+      const result = yield* step(0)
+      yield* progress("sending")
+      if (result === "done") break
+      if (result.end !== undefined) return result.end
+    }
     if (limits.canary > 0 && !audit.canaryPassed) {
       let left = Math.min(limits.canary, books.left())
       while (left > 0) {
