@@ -75,6 +75,42 @@ describe("the limit", () => {
   )
 })
 
+describe("the 12 hours of SQS", () => {
+  it.effect(
+    "used up earlier than was counted: SQS says so once, the handler is interrupted, the message released",
+    () =>
+      play(
+        {
+          queue: {
+            faults: onBeats(
+              Fault.times(1)(
+                Fault.error("InvalidParameterValue", {
+                  detail: "Total VisibilityTimeout for the message is beyond the limit [43200 seconds]"
+                })
+              )
+            )
+          },
+          worker: { redelivery: Redelivery.release(0) },
+          handler: (_, delivery) => (delivery.receiveCount === 1 ? Effect.never : Effect.void)
+        },
+        (stage) =>
+          Effect.gen(function* () {
+            yield* Effect.sleep("1 minute")
+            const [first, second] = stage.deliveries()
+            assert.deepStrictEqual(lossesOf(stage), [{ at: seconds(15), reason: "limit" }])
+            assert.deepStrictEqual(
+              first!.asks.map((a) => [a.kind, a.sent.at]),
+              [
+                ["beat", seconds(15)],
+                ["release", seconds(15)]
+              ]
+            )
+            assert.strictEqual(JournalQuery.settlementOf(second!)?.kind, "delete")
+          })
+      )
+  )
+})
+
 describe("after the run", () => {
   const slowPolicy = (ms: number) =>
     Redelivery.make(() => Effect.delay(Effect.succeed(Settlement.Release("5 seconds")), ms))

@@ -64,11 +64,13 @@ export interface Opened<A> {
   readonly polled: Effect.Effect<void, PollError>
 }
 
-/** A beat must leave time for another try before the deadline. */
-const beatTimeoutMs = (settings: LeaseSettings) => {
-  const lead = settings.heartbeatMs === undefined ? settings.visibilityMs : settings.extendByMs - settings.heartbeatMs
-  return Math.min(CALL_TIMEOUT_MS, Math.max(SHORTEST_CALL_TIMEOUT_MS, lead / 3))
-}
+/** A call that has no answer must leave time for another one within `ms`. */
+const callTimeoutMs = (ms: number) => Math.min(CALL_TIMEOUT_MS, Math.max(SHORTEST_CALL_TIMEOUT_MS, ms / 3))
+
+/** What a lease has at the least when it is settled at once, and when it is extended. */
+const slotMs = (settings: LeaseSettings) => Math.min(settings.visibilityMs, settings.extendByMs)
+const leadMs = (settings: LeaseSettings) =>
+  settings.heartbeatMs === undefined ? settings.visibilityMs : settings.extendByMs - settings.heartbeatMs
 
 /**
  * Starts a consumer in the scope; its release is the drain. `R` is what handlers, schemas and policies need.
@@ -118,7 +120,7 @@ export const open = <A, RP, R>(
         operation: "DeleteMessageBatch",
         queue: queue.name,
         lingerMs: options.settlementLingerMs,
-        callTimeoutMs: CALL_TIMEOUT_MS,
+        callTimeoutMs: callTimeoutMs(slotMs(settings)),
         send: (handles) => sqs.deleteBatch(url, handles),
         isIdle,
         late: "send"
@@ -131,7 +133,7 @@ export const open = <A, RP, R>(
         operation: "ChangeMessageVisibilityBatch",
         queue: queue.name,
         lingerMs: options.settlementLingerMs,
-        callTimeoutMs: beatTimeoutMs(settings),
+        callTimeoutMs: callTimeoutMs(leadMs(settings)),
         send: (entries) => sqs.changeVisibilityBatch(url, entries),
         isIdle,
         late: "drop"
@@ -168,7 +170,7 @@ export const open = <A, RP, R>(
           queue: queue.name,
           url: started.deadLetterUrl,
           maxBytes: started.maximumMessageBytes,
-          callTimeoutMs: CALL_TIMEOUT_MS,
+          callTimeoutMs: callTimeoutMs(slotMs(settings)),
           clock: leaseClock
         })
       }
