@@ -22,9 +22,9 @@ import { Console, Effect, Either, Exit, Fiber, Layer, Metric, Option, Random, Re
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { monitorEventLoopDelay } from "node:perf_hooks"
 import { child } from "../test/support/child.js"
 import { start } from "../test-pg/support/server.js"
+import { watchLoop, watchSqlite } from "./loop.js"
 
 const [kind = "pg", seconds = "10", workerCount = "24"] = process.argv.slice(2)
 const namespace = `soak ${process.pid}`
@@ -174,14 +174,14 @@ const soak = Effect.gen(function* () {
   const startedAt = yield* Effect.clockWith((c) => c.currentTimeMillis)
   // what the machine itself does to a process that never blocks for long, in the same seconds
   const noise = yield* child("../../soak/noise.ts", seconds)
-  const loop = monitorEventLoopDelay({ resolution: 5 })
-  loop.enable()
+  yield* noise.says("started")
+  const loop = watchLoop()
   for (let n = 0; ; n++) {
     yield* round(n)
     const now = yield* Effect.clockWith((c) => c.currentTimeMillis)
     if (now - startedAt > Number(seconds) * 1000) break
   }
-  loop.disable()
+  const eventLoop = loop()
   const result = yield* verify
   const quiet = JSON.parse((yield* noise.says("noise")).slice("noise".length)) as unknown
   yield* Fiber.interrupt(reconciling)
@@ -196,8 +196,8 @@ const soak = Effect.gen(function* () {
         takenOver: yield* metricOf(LedgerMetrics.claimsTakenOver),
         suppressed: yield* metricOf(LedgerMetrics.duplicatesSuppressed),
         unknown: yield* metricOf(LedgerMetrics.outcomesUnknown),
-        eventLoopMs: { p50: loop.percentile(50) / 1e6, p99: loop.percentile(99) / 1e6, max: loop.max / 1e6 },
-        eventLoopMsOfAProcessBesideIt: quiet
+        eventLoop,
+        eventLoopOfAProcessBesideIt: quiet
       },
       undefined,
       2
@@ -220,6 +220,7 @@ const onSqlite = Effect.gen(function* () {
     (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
   )
   const filename = path.join(folder, "soak.db")
+  watchSqlite()
   const database = SqliteFile.layer({ filename })
   return yield* Effect.gen(function* () {
     const busy = yield* child("../../soak/busy.ts", filename)

@@ -12,7 +12,14 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { type ClaimError, CurrentClaim } from "./Claim.js"
-import { LedgerCallTimeout, LedgerCancelled, LedgerClaimTooShort, LedgerMisuse, LedgerUnknown } from "./LedgerError.js"
+import {
+  LedgerCallTimeout,
+  LedgerCancelled,
+  type LedgerClaimLost,
+  LedgerClaimTooShort,
+  LedgerMisuse,
+  LedgerUnknown
+} from "./LedgerError.js"
 import { LedgerEvent } from "./LedgerEvent.js"
 import type { CallPolicy } from "./LedgerRecord.js"
 import { apart } from "./internal/apart.js"
@@ -108,10 +115,13 @@ const begin = (claim: running.RunningClaim, ref: string, policy: CallPolicy, tim
     claim,
     "begin",
     Effect.map(ledger.store.begin(holder, { ref, policy, timeoutMs, seq }), Option.as(true)),
-    ({ call }) =>
-      call?.policy === "ambiguous" && call.ref !== ref
+    ({ call, state }): Effect.Effect<boolean, LedgerUnknown | LedgerClaimLost> => {
+      // a job that has completed and goes on: no longer claim would do
+      if (state === "completed") return Effect.fail(running.lossOf(claim, "decided"))
+      return call?.policy === "ambiguous" && call.ref !== ref
         ? Effect.fail(new LedgerUnknown({ namespace: holder.namespace, key: holder.key, ref: call.ref }))
         : Effect.succeed(false)
+    }
   )
   return Effect.gen(function* () {
     const fits = Effect.suspend(() => Effect.map(running.remainingMs(claim), (left) => left >= timeoutMs))

@@ -196,6 +196,20 @@ export const seams = (backend: Backend) => {
         assert.deepStrictEqual(yield* rows.of(key), ["row"])
       }))
 
+    test("a job that completes, and then wants to call: not called, told why, completed all the same", () =>
+      Effect.gen(function* () {
+        const key = newKey()
+        const rows = yield* Rows
+        const told: Array<unknown> = []
+        const result = yield* run(key, (claim) =>
+          claim.commit(Effect.as(rows.insert(key, "row"), "committed")).pipe(
+            Effect.zipRight(Ledger.outside("charge", policy, () => Effect.die("called"))),
+            Effect.tapError((e) => Effect.sync(() => told.push(e._tag === "LedgerClaimLost" ? e.reason : e._tag)))
+          )
+        )
+        assert.deepStrictEqual([result, told], ["committed", ["decided"]])
+      }))
+
     test("a job that completes, and then commits more: the second transaction is refused as a whole", () =>
       Effect.gen(function* () {
         const key = newKey()
