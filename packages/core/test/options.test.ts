@@ -411,15 +411,21 @@ describe("start", () => {
     }).pipe(Effect.provide(kept(3_600, 7_200)))
   )
 
-  it.scoped("a dead-letter queue that keeps messages no longer than its source is noted", () =>
+  it.scoped("a dead-letter queue that keeps messages as long as its source, as both do by default, is not noted", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* startNotes({}), [])
+    }).pipe(Effect.provide(kept(345_600, 345_600)))
+  )
+
+  it.scoped("one that keeps them shorter than its source is noted", () =>
     Effect.gen(function* () {
       const notes = yield* startNotes({})
       assert.strictEqual(notes.length, 1)
       assert.include(
         notes[0],
-        "The dead-letter queue keeps messages for 1d, counted from their first send, and jobs for 1d"
+        "The dead-letter queue keeps messages for 1d, counted from their first send, and jobs for 4d"
       )
-    }).pipe(Effect.provide(kept(86_400, 86_400)))
+    }).pipe(Effect.provide(kept(345_600, 86_400)))
   )
 
   it.scoped("not on FIFO queues, where the time begins anew with the move", () =>

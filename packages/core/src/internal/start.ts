@@ -207,9 +207,10 @@ const retention = <R>(
     if (dlq === undefined || queue.kind === "fifo") return notes
     const dead = yield* Effect.either(sqs.attributes(dlq))
     if (Either.isLeft(dead)) notes.push(`Not checked: the retention of the dead-letter queue (${dead.left._tag}).`)
-    else if (dead.right.retentionSeconds <= facts.retentionSeconds) {
+    else if (dead.right.retentionSeconds < facts.retentionSeconds) {
+      // as long as the source's, as with both defaults, is little for a message that waited, but no fault to be told daily
       notes.push(
-        `The dead-letter queue keeps messages for ${Duration.format(Duration.seconds(dead.right.retentionSeconds))}, counted from their first send, and ${queue.name} for ${Duration.format(lives)}: a message can expire soon after it arrives there. Lengthen the retention of the dead-letter queue.`
+        `The dead-letter queue keeps messages for ${Duration.format(Duration.seconds(dead.right.retentionSeconds))}, counted from their first send, and ${queue.name} for ${Duration.format(lives)}: a message that waited can be gone when it arrives there. Lengthen the retention of the dead-letter queue.`
       )
     }
     return notes
