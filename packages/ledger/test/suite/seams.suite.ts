@@ -202,10 +202,15 @@ export const seams = (backend: Backend) => {
         const rows = yield* Rows
         const told: Array<unknown> = []
         const result = yield* run(key, (claim) =>
-          claim.commit(Effect.as(rows.insert(key, "row"), "committed")).pipe(
-            Effect.zipRight(Ledger.outside("charge", policy, () => Effect.die("called"))),
-            Effect.tapError((e) => Effect.sync(() => told.push(e._tag === "LedgerClaimLost" ? e.reason : e._tag)))
-          )
+          claim
+            .commit(Effect.as(rows.insert(key, "row"), "committed"))
+            .pipe(
+              Effect.zipRight(
+                Ledger.outside("charge", policy, () => Effect.die("called")).pipe(
+                  Effect.tapError((e) => Effect.sync(() => told.push(e._tag === "LedgerClaimLost" ? e.reason : e._tag)))
+                )
+              )
+            )
         )
         assert.deepStrictEqual([result, told], ["committed", ["decided"]])
       }))
