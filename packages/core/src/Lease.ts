@@ -40,7 +40,7 @@ export interface LeaseSettings {
   readonly heartbeatMs: number | undefined
   /** what a beat asks, from its own sending */
   readonly extendByMs: number
-  /** a beat may be sent so much before its time, together with others */
+  /** a beat may be sent so much before its time, together with others; a tenth of `heartbeatMs` at most */
   readonly lingerMs: number
   /** how long one delivery may be held at most */
   readonly limitMs: number

@@ -77,12 +77,16 @@ const bench = <A, E>(
         answers,
         batcher,
         idle: false,
-        add: (entry, { retried = true, sendBy = Infinity, until = Infinity } = {}) => {
+        add: (entry, { patient = false, retried = true, sendBy = Infinity, until = Infinity } = {}) => {
           const now = clock.now()
-          return batcher.add(entry, { sendBy: now + sendBy, until: now + until, retried }, (result, sentAt) => {
-            check(!answers.has(entry), "a caller is answered once")
-            answers.set(entry, { at: clock.now(), sentAt, result })
-          })
+          return batcher.add(
+            entry,
+            { sendBy: now + sendBy, patient, until: now + until, retried },
+            (result, sentAt) => {
+              check(!answers.has(entry), "a caller is answered once")
+              answers.set(entry, { at: clock.now(), sentAt, result })
+            }
+          )
         }
       }
       return yield* script(self)
@@ -98,6 +102,22 @@ const check = (ok: boolean, what: string) => {
 const numbers = (n: number) => Array.from({ length: n }, (_, i) => i)
 
 describe("when a batch leaves", () => {
+  it.effect("a patient entry waits for others beyond the linger, and leaves with one that does not", () =>
+    bench({}, (b) =>
+      Effect.gen(function* () {
+        b.add(1, { patient: true, sendBy: 1_000 })
+        yield* Effect.sleep(400)
+        assert.deepStrictEqual(b.calls, [])
+        b.add(2)
+        yield* Effect.sleep(LINGER_MS)
+        assert.deepStrictEqual(b.calls, [{ at: 400 + LINGER_MS, entries: [1, 2] }])
+        b.add(3, { patient: true, sendBy: 1_000 })
+        yield* Effect.sleep(2_000)
+        assert.deepStrictEqual(b.calls[1], { at: 1_400 + LINGER_MS, entries: [3] })
+      })
+    )
+  )
+
   it.effect("when ten are together, at once", () =>
     bench({}, (b) =>
       Effect.gen(function* () {

@@ -241,7 +241,9 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     const { deadline } = this.lease.now
     const sendBy = deadline > now ? halfway(now, deadline) : Infinity
     const until = Math.max(deadline, now + LATE_DELETE_MS)
-    this.host.deletes.add(this.receiptHandle, { sendBy, until, retried: true }, (r) => this.answered(asked, r))
+    this.host.deletes.add(this.receiptHandle, { sendBy, patient: false, until, retried: true }, (r) =>
+      this.answered(asked, r)
+    )
   }
 
   private sendRelease(asked: Settlement, after: Duration.Duration, decidedAt: number): void {
@@ -254,7 +256,7 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
       const wantedMs = Math.max(0, Duration.toMillis(after) - (now - decidedAt))
       const visibilityTimeoutSeconds = Lease.askSeconds(this.lease.now, now, wantedMs)
       const entry = { receiptHandle: this.receiptHandle, visibilityTimeoutSeconds }
-      const timing = { sendBy: halfway(now, deadline), until: deadline, retried: true }
+      const timing = { sendBy: halfway(now, deadline), patient: false, until: deadline, retried: true }
       this.host.visibility.add(entry, timing, (result) => this.answered(asked, result))
     })
   }

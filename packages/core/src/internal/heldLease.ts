@@ -105,7 +105,7 @@ export class HeldLease implements Watched {
         if (byHand) this.startHeartbeat()
       }
       const entry = { receiptHandle: this.owner.receiptHandle, visibilityTimeoutSeconds: seconds }
-      const timing = { sendBy: before.nextBeatAt, until: before.deadline, retried: false }
+      const timing = { sendBy: before.nextBeatAt, patient: !byHand, until: before.deadline, retried: false }
       this.onWire = true
       const takeBack = visibility.add(entry, timing, (result, sentAt) => {
         this.unsend = undefined

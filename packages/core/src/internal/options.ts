@@ -127,6 +127,9 @@ const complete = (o: typeof OptionsSchema.Type): Decoded => {
   }
 }
 
+/** So much earlier a beat may be sent, to fill a call with others: of jobs out of step about as many as beat in a second. */
+const BEAT_LINGER_MS = 1_000
+
 /** The lease's settings, once the queue's own visibility is known; and what is wrong with them. */
 export const leaseSettings = (
   o: Decoded,
@@ -147,6 +150,5 @@ export const leaseSettings = (
   if (heartbeatMs !== undefined && heartbeatMs >= extendByMs) {
     fault("lease.heartbeat", `must be shorter than extendBy (${Duration.format(extendByMs)})`, heartbeatMs)
   }
-  const lingerMs = o.settlementLingerMs
-  return { settings: { visibilityMs, heartbeatMs, extendByMs, lingerMs, limitMs: o.limitMs }, faults }
+  return { settings: { visibilityMs, heartbeatMs, extendByMs, lingerMs: BEAT_LINGER_MS, limitMs: o.limitMs }, faults }
 }

@@ -16,6 +16,8 @@ const LONGEST_RETRY_MS = 5_000
 export interface Timing {
   /** it leaves by then, though its batch is not full */
   readonly sendBy: number
+  /** it waits for others until then, and not only for the batcher's linger */
+  readonly patient: boolean
   /** after that it is not sent again, nor at all, unless its batcher sends late */
   readonly until: number
   /** `false`: the caller tries again by itself */
@@ -80,14 +82,16 @@ export class Batcher<Entry> {
 
   private enqueue(items: ReadonlyArray<Item<Entry>>): void {
     const now = this.clock.now()
-    let at = now + this.options.lingerMs
+    let at = Infinity
     for (const item of items) {
-      const { sendBy, until } = item.timing
-      at = Math.min(at, item.failure === undefined ? sendBy : (now + until) / 2)
+      const { patient, sendBy, until } = item.timing
+      const atLatest = item.failure === undefined ? sendBy : (now + until) / 2
+      at = Math.min(at, patient ? atLatest : Math.min(atLatest, now + this.options.lingerMs))
       this.items.push(item)
     }
     if (this.items.length >= FULL_BATCH) return this.flush()
-    if (this.eager || at <= now || this.options.isIdle()) return this.flushSoon()
+    const hasTime = items.every((item) => item.timing.patient)
+    if (at <= now || (!hasTime && (this.eager || this.options.isIdle()))) return this.flushSoon()
     if (at < this.timerAt) {
       this.cancelTimer?.()
       this.timerAt = at
@@ -188,7 +192,7 @@ export class Batcher<Entry> {
     return { _tag: "Failed", error }
   }
 
-  /** From now on nothing lingers. */
+  /** From now on only who is patient waits for others. */
   hurry(): void {
     this.eager = true
     this.flush()
