@@ -80,8 +80,8 @@ export const cancel = (id: LedgerId): Effect.Effect<LedgerRecord, LedgerStoreErr
     })
   })
 
-/** rows a statement: short locks */
-const sweepRows = 500
+/** rows a statement: short locks, and on SQLite milliseconds of the event loop */
+const sweepRows = 100
 
 /**
  * Removes what is past its retention, with the results of its steps; answers how many keys. Keys that wait for a verdict

@@ -31,7 +31,8 @@ export interface SqliteFileOptions {
 
 /**
  * The client of one file. One transaction at a time, and statements wait for it: keep transactions short. A slow query
- * blocks the event loop: run reports elsewhere.
+ * blocks the event loop: run reports elsewhere. So does a commit while the disk writes (`synchronous = FULL`: what is
+ * committed survives a loss of power): put the file on a disk that is fast to sync.
  *
  * @since 0.1.0
  * @category layers

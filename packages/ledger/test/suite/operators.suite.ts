@@ -6,7 +6,7 @@ import { Verdict } from "@effect-sqs/ledger/Verdict"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option, Schema, TestClock } from "effect"
 import { type Backend, ledgerOn, Rows } from "../support/backend.js"
-import { type Faults } from "../support/faults.js"
+import { Faults } from "../support/faults.js"
 import {
   deadCaller,
   deadOwner,
@@ -322,6 +322,8 @@ export const operators = (backend: Backend) => {
         )
         yield* TestClock.adjust("1 second")
         assert.isAtLeast(yield* Ledger.sweep, 1001)
+        // each is short: on SQLite nothing else goes on in the process meanwhile
+        assert.isAtLeast((yield* Faults).count("sweep"), 11)
         assert.deepStrictEqual(yield* Ledger.list({ namespace, states: ["cancelled"] }), [])
       }))
   })
