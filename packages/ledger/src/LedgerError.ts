@@ -130,7 +130,7 @@ export class LedgerCancelled extends Schema.TaggedError<LedgerCancelled>()("Ledg
  * This run no longer holds the claim: it was interrupted, and what it wrote under the claim was refused.
  *
  * - `taken over`: another run has claimed the key since
- * - `decided`: a verdict or a completion closed the door
+ * - `decided`: a verdict closed the door, or a completion, also one of this run itself
  * - `ended`: the claim ended before it was renewed
  * - `unconfirmed`: no renewal could be confirmed in time
  *
@@ -189,8 +189,8 @@ export class LedgerCallTimeout extends Schema.TaggedError<LedgerCallTimeout>()("
 }
 
 /**
- * A value does not fit: a result that cannot be encoded, or is too large; a stored one that cannot be decoded; a key
- * that is empty or too long; a payload that is no JSON.
+ * A value does not fit: a result that cannot be encoded, or is too large; a stored one that cannot be decoded; a key, or the
+ * name of a step or call, that is empty, too long or cannot be stored; a payload that is no JSON.
  *
  * @since 0.1.0
  * @category errors

@@ -59,7 +59,7 @@ export interface OpenCall {
 }
 
 /**
- * What a claim is named by: the key, and the attempt that fences off every older owner.
+ * What a row is found by.
  *
  * @since 0.1.0
  * @category models

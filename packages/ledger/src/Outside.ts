@@ -183,8 +183,8 @@ const subject = ({ holder }: running.RunningClaim) => ({
  * job is given the result and does not call.
  *
  * That the call begins is written down and committed before it is made, and it is refused when the claim, renewed, is still
- * shorter than the call's timeout. One call of a job is open at a time; others wait. `ref` must follow from the job, as
- * `charge:${orderId}`: another one on the next run would be another call.
+ * shorter than the call's timeout. One call of a job is open at a time; others wait. `ref`, 1 to 500 characters, must follow
+ * from the job, as `charge:${orderId}`: another one on the next run would be another call.
  *
  * After a call whose outcome is unknown the job's other calls are refused, and the job fails as unknown, unless it succeeds
  * all the same: then it knows.
