@@ -83,10 +83,11 @@ export class Dispatcher<A> {
       observer.received(delivery, deadline, message.sentAt)
     }
     this.options.watch.add(received.map((d) => d.lease))
-    for (const delivery of received) {
-      // FIFO: in the order of the receive, behind its group, if that is busy
-      if (this.groups === undefined || this.groups.enter(delivery)) this.proceed(delivery)
-    }
+    // FIFO: in the order of the receive, behind its group, if that is busy. All enter before the first goes on: it may end at
+    // once, and then what came with it must be known to be behind it.
+    const { groups } = this
+    const first = groups === undefined ? received : received.filter((delivery) => groups.enter(delivery))
+    for (const delivery of first) this.proceed(delivery)
     this.pump()
     observer.places(this.host.slots.running, this.waiting.length)
     if (this.groups !== undefined) observer.blockedGroups(this.groups.blocked)

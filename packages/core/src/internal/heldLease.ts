@@ -113,6 +113,8 @@ export class HeldLease implements Watched {
           become(Lease.extended(before, settings, sentAt, seconds))
           observer.extended(this.owner, clock.epoch() + (this.now.deadline - clock.now()), before.deadline - sentAt)
         } else if (result === undefined || !mayHaveHappened(result.error)) become(before)
+        // before anybody who waited for the wire can ask once more
+        if (result?._tag === "Failed" && Heartbeat.isRefusal(result.error)) this.lose("refused", result.error)
         this.becameQuiet()
         done(result)
       })

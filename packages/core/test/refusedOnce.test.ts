@@ -1,0 +1,49 @@
+/** What is asked of SQS after it has refused: nothing, whoever was waiting for the wire. */
+import { Fault } from "@effect-sqs/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { play, seconds } from "./stage.js"
+
+const refused = Fault.all(
+  Fault.latency("1 second"),
+  Fault.entries(() => true, "MessageNotInflight", { senderFault: true })
+).pipe(Fault.on("ChangeMessageVisibilityBatch"), Fault.times(1))
+
+const worker = { lease: { visibility: "20 seconds", heartbeat: "10 seconds" }, settlement: { linger: 0 } } as const
+
+/** how many extensions were sent at most, in whatever order fibers go on */
+const mostAsked = (at: number) => Effect.map(Effect.forEach([...Array(20).keys()], asked(at)), (ns) => Math.max(...ns))
+
+const asked = (at: number) => (seed: number) =>
+  play(
+    {
+      seed,
+      order: "random",
+      queue: { faults: refused },
+      worker,
+      handler: (_, delivery) =>
+        Effect.zipRight(
+          Effect.delay(Effect.uninterruptible(Effect.ignore(delivery.extend("30 seconds"))), at),
+          Effect.sleep("50 seconds")
+        )
+    },
+    (stage) =>
+      Effect.gen(function* () {
+        yield* Effect.sleep(seconds(15))
+        return stage.deliveries()[0]!.asks.length
+      })
+  )
+
+describe("a refused extension", () => {
+  it.effect("by a beat: an extension by hand that waited for it is not sent", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* mostAsked(seconds(10.5)), 1)
+    })
+  )
+
+  it.effect("by hand: a beat that waited for it is not sent", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* mostAsked(seconds(9.5)), 1)
+    })
+  )
+})
