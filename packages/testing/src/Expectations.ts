@@ -29,6 +29,8 @@ export interface Expectations {
   readonly leaves?: boolean | undefined
   /** `continue`: handlers may go on without their lease */
   readonly onLeaseLost?: "interrupt" | "continue" | undefined
+  /** leases may run out though no beat fails: there is no heartbeat, leases have a limit, the process stalls */
+  readonly mayRunOut?: boolean | undefined
   /** ms that a run may take to end once its lease has run out: its finalizers, a stall of the process; 1,000 */
   readonly graceMs?: number | undefined
   /** its wall clock jumped: it may have given up leases that SQS still held, and nobody is told of that */
@@ -37,6 +39,10 @@ export interface Expectations {
   readonly drained?: boolean | undefined
   /** epoch ms at which the consumer was told to stop */
   readonly stoppedAt?: number | undefined
+  /**
+   * deliveries whose end the consumer has told, as its events do: of what never ran, a release with a delay looks like a beat
+   */
+  readonly isSettled?: ((receiptHandle: string) => boolean) | undefined
   /** messages that no handler ever sees, as those that cannot be decoded */
   readonly neverRuns?: ((messageId: string) => boolean) | undefined
   /** printed with a failure: the seed, the plan of faults */

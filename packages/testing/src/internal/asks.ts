@@ -100,7 +100,8 @@ export const usualExtensions = (deliveries: ReadonlyArray<Delivery>): ReadonlySe
 
 /**
  * Tells releases with a delay from beats. After the last run's end a change is a release, if the delivery is never deleted,
- * and if it is the last or asks for what no beat asks. When it never ran, its last change is one if it shortens the lease, or asks for what no beat asks.
+ * and if it is the last or asks for what no beat asks. When it never ran, its last change is one if it shortens the lease, or
+ * asks for what no beat asks, with those tries before it that failed.
  */
 export const classify = (delivery: Delivery, usual: ReadonlySet<number>): ReadonlyArray<Ask> => {
   const { asks, deadlines, runs } = delivery
@@ -115,9 +116,13 @@ export const classify = (delivery: Delivery, usual: ReadonlySet<number>): Readon
       ask.kind === "beat" && ask.sent.index > ended.index && !keeps(ask, i) ? release(ask) : ask
     )
   }
-  const last = asks.at(-1)
-  if (last === undefined || last.kind !== "beat") return asks
-  const before = deadlines.findLast((d) => d.from.index <= last.sent.index) ?? deadlines[0]!
-  const shortens = last.sent.at + last.timeoutSeconds! * 1000 < before.until
-  return shortens || (usual.size > 0 && !usual.has(last.timeoutSeconds!)) ? [...asks.slice(0, -1), release(last)] : asks
+  const shortens = (ask: Ask) => {
+    const before = deadlines.findLast((d) => d.from.index <= ask.sent.index) ?? deadlines[0]!
+    return ask.sent.at + ask.timeoutSeconds! * 1000 < before.until
+  }
+  const isRelease = (ask: Ask) =>
+    ask.kind === "beat" && (shortens(ask) || (usual.size > 0 && !usual.has(ask.timeoutSeconds!)))
+  // the last one, and those before it of which it is another try
+  const others = asks.findLastIndex((ask, i) => !isRelease(ask) || (i < asks.length - 1 && ask.outcome === "done"))
+  return asks.map((ask, i) => (i > others ? release(ask) : ask))
 }

@@ -48,13 +48,56 @@ export const leaseAt = (delivery: Delivery, index: number): number =>
   (delivery.deadlines.findLast((d) => d.from.index <= index && !bySettlement(delivery, d)) ?? delivery.deadlines[0]!)
     .until
 
+/** How much of a long poll a consumer may count to a lease that it learns of by the answer. */
+const arrivalMargin = (slotMs: number): number => Math.min(1000, slotMs / 10)
+/** So much before its deadline a lease counts as run out, so that the handler is interrupted in time. */
+const guard = (slotMs: number): number => Math.min(1000, slotMs / 20)
+
+const beatBehind = (delivery: Delivery, deadline: Deadline): Ask | undefined =>
+  delivery.asks.find(
+    (ask) =>
+      ask.tookEffect &&
+      ask.sent.index < deadline.from.index &&
+      (ask.ended === undefined || ask.ended.index > deadline.from.index)
+  )
+
+/**
+ * From then on the consumer may hold that its lease is over, as things stood at a place in the journal: it goes by what SQS
+ * has answered, counts an extension from its sending and a receive from a little before its arrival, and stops in time.
+ */
+export const safeEnd = (delivery: Delivery, index: number): number => {
+  const [first, ...others] = delivery.deadlines
+  const slot = first!.until - first!.from.at
+  let end = first!.until - arrivalMargin(slot) - guard(slot)
+  for (const deadline of others) {
+    if (deadline.from.index > index || bySettlement(delivery, deadline)) continue
+    const ask = beatBehind(delivery, deadline)
+    if (ask === undefined) continue
+    const askedMs = deadline.until - deadline.from.at
+    const until = ask.sent.at + askedMs - guard(askedMs)
+    const isKnown = ask.outcome === "done" && ask.ended!.index <= index
+    // a lease that was cut short is so, though nobody said it
+    end = isKnown ? until : Math.min(end, until)
+  }
+  return end
+}
+
+/**
+ * Until then the consumer may at most hold that the lease is its own: what SQS knows, or what it answered. An answer that
+ * was long under way, or says that something was done that was not, is not the consumer's doing.
+ */
+export const heldUntil = (delivery: Delivery, index: number): number => {
+  const first = delivery.deadlines[0]!
+  const slot = first.until - first.from.at
+  const arrived = delivery.arrived === undefined ? first.until : delivery.arrived.at - arrivalMargin(slot) + slot
+  const told = delivery.asks.findLast((a) => a.kind === "beat" && a.outcome === "done" && a.ended!.index <= index)
+  const answered = told === undefined ? arrived : told.sent.at + told.timeoutSeconds! * 1000
+  return Math.max(leaseAt(delivery, index), answered)
+}
+
 export const isKnownDone = (ask: Ask): boolean => ask.outcome === "done"
 
-/** Whether asking again can help; where no answer came it can. */
-export const retryable = (ask: Ask): boolean =>
-  ask.outcome === "lost" ||
-  ask.outcome === "interrupted" ||
-  ask.status === 0 ||
+const errorOf = (ask: Ask) =>
   fromCode({
     operation: ask.kind === "delete" ? "DeleteMessageBatch" : "ChangeMessageVisibilityBatch",
     queue: "",
@@ -62,8 +105,13 @@ export const retryable = (ask: Ask): boolean =>
     detail: ask.detail ?? "",
     httpStatus: ask.status,
     senderFault: ask.senderFault
-  }).retryable
+  })
+
+/** Whether asking again can help; where no answer came it can. */
+export const retryable = (ask: Ask): boolean =>
+  ask.outcome === "lost" || ask.outcome === "interrupted" || ask.status === 0 || errorOf(ask).retryable
 
 /** A refusal that tells that the delivery is not ours any more. */
 export const tellsLoss = (ask: Ask): boolean =>
-  (ask.outcome === "refused" || ask.outcome === "failed") && !retryable(ask)
+  (ask.outcome === "refused" || (ask.outcome === "failed" && ask.status !== 0)) &&
+  ["MessageGone", "HandleInvalid", "QueueMissing"].includes(errorOf(ask)._tag)

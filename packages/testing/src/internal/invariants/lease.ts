@@ -1,6 +1,6 @@
 /** Checks of leases: their beats, and the runs under them. */
 import { type Delivery, type Run, settlementsOf } from "../../JournalQuery.js"
-import { type Check, type Facts, type Finding, graceOf, leaseAt, ofDelivery, seconds } from "./facts.js"
+import { type Check, type Facts, type Finding, graceOf, heldUntil, ofDelivery, seconds } from "./facts.js"
 
 /** 12 hours: what SQS allows a delivery in all. */
 const LIMIT_MS = 43_200_000
@@ -51,9 +51,7 @@ export const withinTwelveHours: Check = ({ deliveries }) =>
 export const startsUnderLease: Check = ({ deliveries }) =>
   deliveries.flatMap((delivery) =>
     delivery.runs.flatMap((run) => {
-      // when the answer itself came too late, nobody could know
-      if ((delivery.arrived?.at ?? 0) >= delivery.deadlines[0]!.until) return []
-      const lease = leaseAt(delivery, run.started.index)
+      const lease = heldUntil(delivery, run.started.index)
       return run.started.at >= lease
         ? [
             ofDelivery(
@@ -70,7 +68,7 @@ export const endsWithLease: Check = (facts) => {
   if (facts.expectations.onLeaseLost === "continue") return []
   return facts.deliveries.flatMap((delivery) =>
     delivery.runs.flatMap((run) => {
-      const late = (run.ended?.at ?? facts.end) - leaseAt(delivery, run.ended?.index ?? Infinity)
+      const late = (run.ended?.at ?? facts.end) - heldUntil(delivery, run.ended?.index ?? Infinity)
       return late > graceOf(facts)
         ? [
             ofDelivery(
@@ -113,6 +111,6 @@ export const oneRunAtATime: Check = (facts) => {
 const isOurs = (facts: Facts, first: Delivery, second: { readonly delivery: Delivery; readonly run: Run }): boolean => {
   if (first === second.delivery) return true
   if (facts.expectations.onLeaseLost === "continue") return false
-  const lease = leaseAt(first, second.delivery.received.index)
+  const lease = heldUntil(first, second.delivery.received.index)
   return second.delivery.received.at >= lease && second.run.started.at > lease + graceOf(facts)
 }

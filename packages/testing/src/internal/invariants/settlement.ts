@@ -4,11 +4,11 @@ import {
   type Check,
   type Facts,
   type Finding,
-  GRACE_MS,
   isKnownDone,
   leaseAt,
   ofDelivery,
   retryable,
+  safeEnd,
   seconds,
   tellsLoss
 } from "./facts.js"
@@ -33,7 +33,8 @@ export const deletedOnlyAfterSuccess: Check = (facts) => {
   const isAllowed = (delivery: Delivery, index: number) =>
     isFinished(delivery, index) ||
     (expectations.policyDeletes === true &&
-      delivery.runs.some((r) => r.ended !== undefined && r.ended.index < index)) ||
+      (expectations.neverRuns?.(delivery.messageId) === true ||
+        delivery.runs.some((r) => r.ended !== undefined && r.ended.index < index))) ||
     hasCopy(delivery.messageId, index)
   return deliveries
     .flatMap((delivery) => delivery.asks.map((ask) => ({ delivery, ask })))
@@ -112,41 +113,75 @@ const givenUp = ({ end, expectations }: Facts, delivery: Delivery, ask: Ask): Ar
     : []
 }
 
-export const nothingStranded: Check = ({ deliveries, expectations }) => {
+/**
+ * What was received and is not settled is visible again, or on its way back by itself: its lease was lost. A lease that the
+ * consumer held, and let go without a word, hides a message for nobody.
+ */
+export const nothingStranded: Check = (facts) => {
+  const { deliveries, end, expectations } = facts
   if (expectations.drained !== true || expectations.clockJumps === true) return []
   return deliveries.flatMap((delivery): Array<Finding> => {
     if (delivery.arrived === undefined) return []
     const open = delivery.runs.find((run) => run.ended === undefined)
     if (open !== undefined) return [ofDelivery(delivery, open.started.at, "its run has not ended")]
-    if (settlementsOf(delivery).length > 0) return []
+    if (settlementsOf(delivery).length > 0 || expectations.isSettled?.(delivery.receiptHandle) === true) return []
+    const refused = delivery.asks.find((ask) => ask.kind === "beat" && tellsLoss(ask))?.ended
+    const beat = delivery.asks.findLast((ask) => ask.kind === "beat")
+    const ranOut =
+      safeEnd(delivery, Infinity) <= end &&
+      (expectations.mayRunOut === true || (beat !== undefined && beat.outcome !== "done"))
     const last = delivery.runs.at(-1)
     if (last?.ended === undefined) {
-      return tookForLost(delivery, Infinity)
+      // the policy decides of what cannot be decoded
+      const isBad = expectations.neverRuns?.(delivery.messageId) === true
+      const left = isBad && (expectations.leaves === true || copyFailed(facts, delivery))
+      return refused !== undefined || ranOut || left
         ? []
         : [ofDelivery(delivery, delivery.arrived.at, "neither run nor given back")]
     }
-    const left = leaseAt(delivery, last.ended.index) - last.ended.at
+    const { ended, outcome } = last
+    const goesOn = outcome === "success" && expectations.onLeaseLost === "continue"
     const lost =
-      left <= 0 || tookForLost(delivery, last.ended.index) || (left <= GRACE_MS && last.outcome === "interrupted")
-    if (lost || (expectations.leaves === true && last.outcome !== "success")) return []
-    return [ofDelivery(delivery, last.ended.at, `its run ended (${last.outcome}), and it was not settled`)]
+      !goesOn && ((refused !== undefined && refused.index < ended.index) || safeEnd(delivery, ended.index) <= ended.at)
+    // a success is deleted at once, whatever becomes of the lease; the rest may have to wait
+    const late = outcome !== "success" && (ranOut || refused !== undefined || copyFailed(facts, delivery))
+    if (lost || late || (expectations.leaves === true && outcome !== "success")) return []
+    return [ofDelivery(delivery, ended.at, `its run ended (${outcome}), and it was not settled`)]
   })
 }
 
-/** The last beat before a place in the journal was not confirmed: the consumer could not know that it holds the lease. */
-const tookForLost = (delivery: Delivery, index: number): boolean => {
-  const beat = delivery.asks.findLast((ask) => ask.kind === "beat" && ask.sent.index < index)
-  return beat !== undefined && (beat.outcome !== "done" || beat.ended!.index > index)
+/** A copy for the dead-letter queue was not accepted while the lease lasted. */
+const copyFailed = ({ end, expectations, view }: Facts, delivery: Delivery): boolean => {
+  const { deadLetterQueue } = expectations
+  const from = (delivery.runs.at(-1)?.ended ?? delivery.arrived!).at
+  const to = delivery.deadlines.at(-1)!.until
+  return (
+    deadLetterQueue !== undefined &&
+    safeEnd(delivery, Infinity) <= end &&
+    view.entries.some(
+      (e) =>
+        e._tag === "CallEnded" &&
+        e.queue === deadLetterQueue &&
+        e.at >= from &&
+        e.startedAt <= to &&
+        (e.outcome._tag !== "Answered" || e.outcome.refused.length > 0)
+    )
+  )
 }
 
 export const noBeatAfterLoss: Check = ({ deliveries }) =>
   deliveries.flatMap((delivery) => {
-    const beats = delivery.asks.filter((ask) => ask.kind === "beat")
-    const lost = beats.findIndex(tellsLoss)
-    if (lost < 0) return []
-    return beats
-      .slice(lost + 1)
-      .map((b) =>
-        ofDelivery(delivery, b.sent.at, `beat sent after ${beats[lost]!.code} had told that the lease is lost`)
-      )
+    const loss = delivery.asks.find((ask) => ask.kind === "beat" && tellsLoss(ask))
+    const told = loss?.ended?.index
+    if (loss === undefined || told === undefined) return []
+    const ended = delivery.runs.at(-1)?.ended?.index ?? Infinity
+    return (
+      delivery.asks
+        .filter((ask) => ask.sent.index > told && ask !== loss)
+        // a settlement that was on its way when the news came may follow it
+        .filter((ask) => ask.kind === "beat" || (ask.kind === "release" && told < ended))
+        .map((ask) =>
+          ofDelivery(delivery, ask.sent.at, `${ask.kind} sent after ${loss.code} had told that the lease is lost`)
+        )
+    )
   })

@@ -1,6 +1,6 @@
 /** Checks of how much a consumer takes on, and of its stop. */
 import { type Delivery, type Moment, settlementsOf } from "../../JournalQuery.js"
-import { type Check, type Finding, leaseAt, ofDelivery, tellsLoss } from "./facts.js"
+import { type Check, type Finding, ofDelivery, safeEnd, tellsLoss } from "./facts.js"
 
 /**
  * How soon a delivery that is not wanted any more is given back, once no receive is open that could take it straight back.
@@ -53,21 +53,9 @@ export const inHandWithinBounds: Check = ({
   const steps = deliveries.flatMap((delivery): Array<Step> => {
     const { arrived } = delivery
     if (arrived === undefined) return []
-    const lease = leaseAt(delivery, Infinity)
-    const failure =
-      delivery.runs.length > 0 ? undefined : failures?.get(delivery.groupId)?.find((m) => m.index > arrived.index)
-    const loss = delivery.asks.find((ask) => ask.kind === "beat" && tellsLoss(ask))?.ended
-    const ends = [
-      delivery.runs.at(-1)?.ended,
-      settlementsOf(delivery)[0]?.sent,
-      loss,
-      failure,
-      { at: lease, index: -1 }
-    ]
-      .filter((moment) => moment !== undefined)
-      .sort((a, b) => a.at - b.at || a.index - b.index)
-    const end = ends[0]!
-    if (end.at < arrived.at) return []
+    const end = placeFree(delivery, failures?.get(delivery.groupId) ?? [])
+    if (end === undefined) return [{ ...arrived, change: 1, delivery }]
+    if (end.at < arrived.at || (end.at === arrived.at && end.index < arrived.index)) return []
     return [
       { ...arrived, change: 1, delivery },
       { ...end, change: -1, delivery }
@@ -78,6 +66,22 @@ export const inHandWithinBounds: Check = ({
     limit,
     (open) => `received as number ${open} in hand; concurrency and prefetch allow ${limit}`
   )
+}
+
+/**
+ * When a delivery's place was free again: its handler had ended, or it was on its way back without having run, or its lease
+ * had ended before it could run.
+ */
+const placeFree = (delivery: Delivery, groupFails: ReadonlyArray<Moment>): Moment | undefined => {
+  const { arrived, runs } = delivery
+  if (runs.length > 0) return runs.at(-1)!.ended
+  const moments = [
+    settlementsOf(delivery)[0]?.sent,
+    delivery.asks.find((ask) => ask.kind === "beat" && tellsLoss(ask))?.ended,
+    groupFails.find((m) => m.index > arrived!.index),
+    { at: safeEnd(delivery, Infinity), index: -1 }
+  ]
+  return moments.filter((m) => m !== undefined).sort((a, b) => a.at - b.at || a.index - b.index)[0]
 }
 
 /** When a run of a group ended without success: what waits behind it is no longer in hand, it is on its way back. */
@@ -120,12 +124,20 @@ export const stopRunsNothing: Check = ({
   })
 }
 
+/** The lease was lost though the consumer did what it could. */
+const isForced = (delivery: Delivery, mayRunOut: boolean): boolean => {
+  const beat = delivery.asks.findLast((ask) => ask.kind === "beat")
+  const ranOut = mayRunOut && settlementsOf(delivery).length === 0
+  return ranOut || (beat !== undefined && beat.outcome !== "done")
+}
+
 export const neverRanNeverDead: Check = ({ expectations, view }) =>
   [...view.messages.values()].flatMap((life) => {
     const moved = life.deadLettered.find((d) => expectations.queue === undefined || d.queue === expectations.queue)
     if (moved === undefined || view.runs.length === 0 || expectations.neverRuns?.(life.messageId) === true) return []
     const arrived = life.deliveries.filter((d) => d.arrived !== undefined && d.queue === moved.queue)
-    return arrived.length > 0 && arrived.every((d) => d.runs.length === 0)
+    const burned = arrived.filter((d) => !isForced(d, expectations.mayRunOut === true)).length
+    return burned > arrived.length / 2 && arrived.every((d) => d.runs.length === 0)
       ? [
           {
             messageId: life.messageId,
