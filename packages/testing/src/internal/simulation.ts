@@ -26,6 +26,8 @@ export type StuckReason = "deadlock" | "livelock" | "timeLimit"
 
 /** A turn of Node's event loop is taken at least after so many tasks, so that signals and test runners live on. */
 const TASKS_PER_TURN = 20_000
+/** And after so many moves of the time. */
+const JUMPS_PER_TURN = 200
 
 /** More often than that the time does not move within one millisecond: it creeps, and will never get on. */
 const INSTANTS_PER_MS = 100_000
@@ -173,6 +175,7 @@ export class Simulation {
   private timerCount = 0
   /** of the present millisecond, which begins at the first instant after the one before has ended */
   private tasksNow = 0
+  private jumps = 0
   private instantsNow = 0
   private nextMs = 0
   private readonly suspects = new Map<string, number>()
@@ -255,8 +258,8 @@ export class Simulation {
   }
 
   /**
-   * One turn of Node's event loop. Promises that need no real input have all settled when it begins, since microtasks
-   * come before; so an empty queue at this point means that nothing can run.
+   * Promises that need no real input have all settled when it begins, since it begins with microtasks and ticks behind it;
+   * so an empty queue at this point means that nothing can run.
    */
   private readonly turn = (): void => {
     if (this.ended) return
@@ -266,11 +269,14 @@ export class Simulation {
     if (this.ended) return
     if (this.queue.buckets.length === 0 && this.externals > 0) {
       this.state = "idle"
-      this.newMs()
+      this.tasksNow = 0
       return
     }
     this.state = "scheduled"
-    setImmediate(this.turn)
+    if (this.queue.buckets.length > 0 || ++this.jumps >= JUMPS_PER_TURN) {
+      this.jumps = 0
+      setImmediate(this.turn)
+    } else settled(this.turn)
   }
 
   get ended(): boolean {
@@ -367,6 +373,13 @@ export class Simulation {
     })
   }
 }
+
+/** Ticks and microtasks that wait for each other, no deeper than that: an event loop's turn costs ten times as much. */
+const HOPS = 4
+
+/** Calls `f` when all microtasks and ticks are done, and what follows from them. */
+const settled = (f: () => void, hops = HOPS): void =>
+  queueMicrotask(() => process.nextTick(hops === 1 ? f : () => settled(f, hops - 1)))
 
 /**
  * Effect keeps every root fiber that has not ended in a global set. Those that an ended simulation gave up never will, so
