@@ -1,36 +1,45 @@
 import { assert, describe, it } from "@effect/vitest"
 import { SimClock } from "@effect-sqs/testing"
-import {
-  Cause,
-  Chunk,
-  Clock,
-  Deferred,
-  Duration,
-  Effect,
-  Exit,
-  Fiber,
-  FiberSet,
-  Mailbox,
-  Option,
-  Queue,
-  Random,
-  Runtime,
-  Schedule,
-  Stream
-} from "effect"
+import { Chunk, Clock, Effect, Fiber, FiberSet, Mailbox, Option, Queue, Random, Schedule, Stream } from "effect"
 import * as FastCheck from "effect/FastCheck"
 import { readFile } from "node:fs/promises"
+import { START, elapsed, makeTrace } from "./simTrace.js"
 
-const START = Date.UTC(2026, 0, 1)
-
-/** virtual ms since the start */
-const elapsed = Effect.map(SimClock.progress, (p) => p.elapsedMs)
-
-/** what was said, and when */
-const makeTrace = () => {
-  const lines: Array<string> = []
-  return { lines, say: (what: string) => Effect.map(elapsed, (ms) => void lines.push(`${ms} ${what}`)) }
-}
+/** Fibers that sleep, yield, talk over queues, are interrupted and time out, all by chance. */
+const turmoil = Effect.scoped(
+  Effect.gen(function* () {
+    const { lines, say } = makeTrace()
+    const queue = yield* Queue.bounded<number>(3)
+    const semaphore = yield* Effect.makeSemaphore(2)
+    const set = yield* FiberSet.make<unknown, unknown>()
+    const runFork = yield* FiberSet.runtime(set)<never>()
+    for (let i = 0; i < 30; i++) {
+      const ms = yield* Random.nextIntBetween(0, 50)
+      const job = semaphore.withPermits(1)(
+        Effect.gen(function* () {
+          yield* say(`${i} starts`)
+          yield* Effect.sleep(yield* Random.nextIntBetween(0, 20))
+          yield* Effect.promise(() => Promise.resolve())
+          yield* Queue.offer(queue, i)
+          yield* say(`${i} offered`)
+        })
+      )
+      const fiber = runFork(
+        job.pipe(
+          Effect.delay(ms),
+          Effect.timeout(ms + 200),
+          Effect.onInterrupt(() => say(`${i} cut`))
+        )
+      )
+      if (ms % 5 === 0) yield* Effect.fork(Effect.andThen(Effect.sleep(ms + 10), Fiber.interrupt(fiber)))
+    }
+    yield* Effect.fork(
+      Effect.forever(Effect.flatMap(Queue.take(queue), (i) => Effect.andThen(say(`${i} taken`), Effect.sleep(i % 3))))
+    )
+    yield* Effect.sleep("1 second")
+    return lines
+  })
+)
 
 describe("SimClock: time", () => {
   it.effect("moves by itself to the next timer, and by nothing else", () =>
@@ -201,42 +210,6 @@ describe("SimClock: time", () => {
   )
 })
 
-/** Fibers that sleep, yield, talk over queues, are interrupted and time out, all by chance. */
-const turmoil = Effect.scoped(
-  Effect.gen(function* () {
-    const { lines, say } = makeTrace()
-    const queue = yield* Queue.bounded<number>(3)
-    const semaphore = yield* Effect.makeSemaphore(2)
-    const set = yield* FiberSet.make<unknown, unknown>()
-    const runFork = yield* FiberSet.runtime(set)<never>()
-    for (let i = 0; i < 30; i++) {
-      const ms = yield* Random.nextIntBetween(0, 50)
-      const job = semaphore.withPermits(1)(
-        Effect.gen(function* () {
-          yield* say(`${i} starts`)
-          yield* Effect.sleep(yield* Random.nextIntBetween(0, 20))
-          yield* Effect.promise(() => Promise.resolve())
-          yield* Queue.offer(queue, i)
-          yield* say(`${i} offered`)
-        })
-      )
-      const fiber = runFork(
-        job.pipe(
-          Effect.delay(ms),
-          Effect.timeout(ms + 200),
-          Effect.onInterrupt(() => say(`${i} cut`))
-        )
-      )
-      if (ms % 5 === 0) yield* Effect.fork(Effect.andThen(Effect.sleep(ms + 10), Fiber.interrupt(fiber)))
-    }
-    yield* Effect.fork(
-      Effect.forever(Effect.flatMap(Queue.take(queue), (i) => Effect.andThen(say(`${i} taken`), Effect.sleep(i % 3))))
-    )
-    yield* Effect.sleep("1 second")
-    return lines
-  })
-)
-
 describe("SimClock: determinism", () => {
   for (const order of ["fifo", "random"] as const) {
     it.effect(`${order}: one seed, one course of events; other seeds, others`, () =>
@@ -283,344 +256,6 @@ describe("SimClock: determinism", () => {
       assert.deepStrictEqual(together[0], alone)
       assert.deepStrictEqual(together[2], alone)
       assert.notDeepEqual(together[1], alone)
-    })
-  )
-})
-
-describe("SimClock: ends", () => {
-  it.effect("results, failures, defects and interruption come out as they are", () =>
-    Effect.gen(function* () {
-      assert.strictEqual(yield* SimClock.run(Effect.succeed(1)), 1)
-      assert.strictEqual(yield* Effect.flip(SimClock.run(Effect.delay(Effect.fail("no"), "1 day"))), "no")
-      const die = yield* Effect.exit(SimClock.run(Effect.delay(Effect.die("broken"), "1 day")))
-      assert.deepStrictEqual(Exit.isFailure(die) ? Chunk.toReadonlyArray(Cause.defects(die.cause)) : [], ["broken"])
-      assert.isTrue(Exit.isInterrupted(yield* Effect.exit(SimClock.run(Effect.delay(Effect.interrupt, "1 day")))))
-    })
-  )
-
-  it.effect("a deadlock is told, with the time and the seed", () =>
-    Effect.gen(function* () {
-      const stuck = Effect.andThen(Effect.sleep("5 seconds"), Effect.flatMap(Deferred.make<void>(), Deferred.await))
-      const error = yield* Effect.flip(SimClock.run(stuck, { seed: "s-1" }))
-      assert.strictEqual(error.reason, "deadlock")
-      assert.strictEqual(error.elapsedMs, 5000)
-      assert.match(error.message, /^5s after the start \(seed "s-1"\): deadlock/)
-    })
-  )
-
-  it.effect("a deadlock at once, with nothing ever scheduled, is told too", () =>
-    Effect.gen(function* () {
-      const error = yield* Effect.flip(SimClock.run(Effect.never))
-      assert.strictEqual(error.reason, "deadlock")
-    })
-  )
-
-  it.effect("fibers that go on for ever at one instant are told", () =>
-    Effect.gen(function* () {
-      const loops = [
-        Effect.forever(Effect.yieldNow()),
-        Effect.forever(Effect.sleep(0)),
-        Effect.forever(Effect.void),
-        Effect.forever(Effect.promise(() => Promise.resolve()))
-      ]
-      for (const loop of loops) {
-        const error = yield* Effect.flip(SimClock.run(Effect.delay(loop, "1 second"), { tasksPerInstant: 1000 }))
-        assert.strictEqual(error.reason, "livelock")
-        assert.strictEqual(error.elapsedMs, 1000)
-      }
-    })
-  )
-
-  it.effect("fibers that go on for ever while the time creeps are told, with what they wait for", () =>
-    Effect.gen(function* () {
-      const loop = Effect.forever(Effect.sleep(Duration.nanos(1n)).pipe(Effect.withSpan("beat")))
-      const world = Effect.gen(function* () {
-        yield* Effect.fork(Effect.forever(Effect.sleep("1 hour")))
-        const worker = yield* SimClock.spawn("worker", Effect.delay(loop, "90 seconds"))
-        yield* worker.await
-      })
-      const error = yield* Effect.flip(SimClock.run(world, { tasksPerInstant: 10_000 }))
-      assert.strictEqual(error.reason, "livelock")
-      assert.approximately(error.elapsedMs, 90_000, 1)
-      assert.match(error.message, /worker.*0\.000001 ms in beat/)
-    })
-  )
-
-  it.effect("a millisecond in which much is done, and that ends, is none of these", () =>
-    Effect.gen(function* () {
-      const steps = Effect.repeatN(Effect.sleep(Duration.nanos(100n)), 900)
-      const [elapsedMs] = yield* SimClock.run(
-        Effect.zip(elapsed, Effect.repeatN(Effect.zipRight(steps, Effect.sleep(1)), 2), { concurrent: false }),
-        { tasksPerInstant: 3_000 }
-      )
-      assert.strictEqual(elapsedMs, 0)
-    })
-  )
-
-  it.effect("what is still waited for is told by a deadlock and at the limit", () =>
-    Effect.gen(function* () {
-      const worker = SimClock.spawn("worker", Effect.forever(Effect.sleep("1 hour")))
-      const limit = yield* Effect.flip(SimClock.run(Effect.zipRight(worker, Effect.never), { limit: "1 day" }))
-      assert.deepStrictEqual(limit.waitingFor, ["main: no timer", "worker: a timer, in 3600000 ms"])
-      const deadlock = yield* Effect.flip(SimClock.run(Effect.never))
-      assert.deepStrictEqual(deadlock.waitingFor, ["main: no timer"])
-    })
-  )
-
-  it.effect("what runs for ever ends at the limit", () =>
-    Effect.gen(function* () {
-      const error = yield* Effect.flip(SimClock.run(Effect.forever(Effect.sleep("1 hour")), { limit: "1 day" }))
-      assert.strictEqual(error.reason, "timeLimit")
-      assert.strictEqual(error.elapsedMs, Duration.toMillis("1 day"))
-    })
-  )
-
-  it.effect("an interruption from outside runs the finalizers in virtual time", () =>
-    Effect.gen(function* () {
-      const { lines, say } = makeTrace()
-      const started = yield* Deferred.make<void>()
-      const fiber = yield* Effect.fork(
-        SimClock.run(
-          Effect.andThen(Deferred.succeed(started, undefined), SimClock.external(Effect.never)).pipe(
-            Effect.onInterrupt(() => Effect.andThen(Effect.sleep("3 seconds"), say("cleaned up")))
-          )
-        )
-      )
-      yield* Deferred.await(started)
-      assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(fiber)))
-      assert.deepStrictEqual(lines, ["3000 cleaned up"])
-    })
-  )
-
-  it.effect("an interruption that cannot get through does not hang", () =>
-    Effect.gen(function* () {
-      const started = yield* Deferred.make<void>()
-      const fiber = yield* Effect.fork(
-        SimClock.run(
-          Effect.uninterruptible(
-            Effect.andThen(
-              Deferred.succeed(started, undefined),
-              Effect.async<never>(() => {})
-            )
-          )
-        )
-      )
-      yield* Deferred.await(started)
-      assert.isTrue(Exit.isFailure(yield* Fiber.interrupt(fiber)))
-    })
-  )
-
-  it.effect("daemons that are left are interrupted, the oldest first", () =>
-    Effect.gen(function* () {
-      const { lines, say } = makeTrace()
-      const daemon = (name: string, cleanup: Duration.DurationInput) =>
-        Effect.forkDaemon(
-          Effect.onInterrupt(Effect.never, () => Effect.andThen(Effect.sleep(cleanup), say(`${name} stopped`)))
-        )
-      yield* SimClock.run(
-        Effect.gen(function* () {
-          yield* daemon("first", "2 seconds")
-          yield* daemon("second", "1 second")
-          yield* Effect.sleep("1 second")
-          yield* say("main ends")
-        })
-      )
-      assert.deepStrictEqual(lines, ["1000 main ends", "3000 first stopped", "4000 second stopped"])
-    })
-  )
-
-  it.effect("a daemon that cannot end is given up, and the result stays", () =>
-    Effect.gen(function* () {
-      const result = yield* SimClock.run(
-        Effect.as(Effect.forkDaemon(Effect.uninterruptible(Effect.async<never>(() => {}))), "done")
-      )
-      assert.strictEqual(result, "done")
-    })
-  )
-})
-
-describe("SimClock: what befalls a process", () => {
-  it.effect("a jump of the wall clock shows in milliseconds, not in nanoseconds, and moves no timer", () =>
-    SimClock.run(
-      Effect.gen(function* () {
-        const nanos = yield* Clock.currentTimeNanos
-        const sleeper = yield* Effect.fork(Effect.andThen(Effect.sleep("10 seconds"), elapsed))
-        yield* Effect.sleep("1 second")
-        yield* SimClock.jumpMillis(3_600_000)
-        assert.strictEqual(yield* Clock.currentTimeMillis, START + 3_601_000)
-        yield* SimClock.jumpMillis(-7_200_000)
-        assert.strictEqual(yield* Clock.currentTimeMillis, START + 1000 - 3_600_000)
-        assert.strictEqual((yield* Clock.currentTimeNanos) - nanos, 1_000_000_000n)
-        assert.strictEqual(yield* Fiber.join(sleeper), 10_000)
-      })
-    )
-  )
-
-  it.effect("a stall holds all timers back; then the stalled fiber goes on first, the others late", () =>
-    Effect.gen(function* () {
-      const { lines, say } = makeTrace()
-      yield* SimClock.run(
-        Effect.gen(function* () {
-          yield* Effect.fork(say("beat").pipe(Effect.schedule(Schedule.spaced("10 seconds"))))
-          yield* Effect.fork(say("deadline").pipe(Effect.delay("25 seconds")))
-          yield* Effect.sleep("15 seconds")
-          yield* say("blocks")
-          yield* SimClock.stall("1 minute")
-          yield* say("wakes")
-          yield* Effect.sleep("1 second")
-        })
-      )
-      assert.deepStrictEqual(lines, ["10000 beat", "15000 blocks", "75000 wakes", "75000 beat", "75000 deadline"])
-    })
-  )
-
-  it.effect("stalls of one process that overlap end with the last", () =>
-    Effect.gen(function* () {
-      const { lines, say } = makeTrace()
-      yield* SimClock.run(
-        Effect.gen(function* () {
-          const p = yield* SimClock.spawn("worker", Effect.schedule(say("beat"), Schedule.spaced("10 seconds")))
-          yield* Effect.sleep("15 seconds")
-          yield* Effect.fork(p.stall("30 seconds"))
-          yield* Effect.sleep("5 seconds")
-          yield* p.stall("5 seconds")
-          yield* say("both over")
-          yield* Effect.sleep("1 second")
-          yield* p.kill
-        })
-      )
-      assert.deepStrictEqual(lines, ["10000 beat", "45000 both over", "45000 beat"])
-    })
-  )
-
-  it.effect("processes have clocks and stalls of their own", () =>
-    Effect.gen(function* () {
-      const { lines, say } = makeTrace()
-      yield* SimClock.run(
-        Effect.gen(function* () {
-          const wall = Effect.map(Clock.currentTimeMillis, (ms) => ms - START)
-          const beat = (name: string) =>
-            Effect.flatMap(wall, (ms) => say(`${name} ${ms}`)).pipe(Effect.schedule(Schedule.spaced("10 seconds")))
-          const a = yield* SimClock.spawn("a", beat("a"))
-          yield* SimClock.spawn("b", beat("b"))
-          yield* a.jumpMillis(500)
-          yield* Effect.fork(a.stall("15 seconds"))
-          yield* Effect.sleep("20500 millis")
-          assert.strictEqual(yield* wall, 20_500)
-          yield* a.kill
-        })
-      )
-      assert.deepStrictEqual(lines, ["10000 b 10000", "15000 a 15500", "20000 b 20000"])
-    })
-  )
-
-  it.effect("a killed process is gone on the spot: no finalizer, no timer, no answer", () =>
-    Effect.gen(function* () {
-      const { lines, say } = makeTrace()
-      yield* SimClock.run(
-        Effect.gen(function* () {
-          const answer = yield* Deferred.make<string>()
-          const p = yield* SimClock.spawn(
-            "worker",
-            Effect.gen(function* () {
-              yield* Effect.fork(say("beat").pipe(Effect.schedule(Schedule.spaced("10 seconds"))))
-              yield* say(yield* Deferred.await(answer))
-            }).pipe(Effect.ensuring(say("finalizer")))
-          )
-          yield* Effect.sleep("15 seconds")
-          yield* p.kill
-          yield* Deferred.succeed(answer, "answer")
-          assert.isTrue(Exit.isInterrupted(yield* p.await))
-          yield* Effect.sleep("1 minute")
-        })
-      )
-      assert.deepStrictEqual(lines, ["10000 beat"])
-    })
-  )
-
-  it.effect("killing a process that stalls, or waits for the real world, leaves nobody waiting", () =>
-    Effect.gen(function* () {
-      const at = yield* SimClock.run(
-        Effect.gen(function* () {
-          const p = yield* SimClock.spawn("stalls", Effect.never)
-          const q = yield* SimClock.spawn("waits", SimClock.external(Effect.never))
-          const staller = yield* Effect.fork(p.stall("1 hour"))
-          yield* Effect.yieldNow()
-          yield* p.kill
-          yield* q.kill
-          yield* Fiber.join(staller)
-          yield* Effect.sleep("1 second")
-          return yield* elapsed
-        })
-      )
-      assert.strictEqual(at, 1000)
-    })
-  )
-
-  it.effect("a terminated process runs its finalizers, and its end is told", () =>
-    Effect.gen(function* () {
-      const exit = yield* SimClock.run(
-        Effect.gen(function* () {
-          const p = yield* SimClock.spawn(
-            "worker",
-            Effect.onInterrupt(Effect.never, () => Effect.sleep("5 seconds"))
-          )
-          yield* Effect.sleep("1 second")
-          yield* p.terminate
-          assert.isTrue(Exit.isInterrupted(yield* p.await))
-          assert.strictEqual(yield* elapsed, 6000)
-          const ok = yield* SimClock.spawn("short", Effect.as(Effect.sleep("1 second"), 7))
-          return yield* ok.await
-        })
-      )
-      assert.deepStrictEqual(exit, Exit.succeed(7))
-    })
-  )
-
-  it.effect("an ended simulation leaves no fiber behind", () =>
-    Effect.gen(function* () {
-      const before = Array.from(yield* Fiber.roots).length
-      yield* SimClock.run(
-        Effect.gen(function* () {
-          const p = yield* SimClock.spawn("worker", Effect.andThen(Effect.forkDaemon(Effect.never), Effect.never))
-          yield* Effect.forkDaemon(Effect.never)
-          yield* Effect.forkDaemon(Effect.uninterruptible(Effect.async<never>(() => {})))
-          yield* Effect.sleep("1 second")
-          yield* p.kill
-        })
-      )
-      assert.isAtMost(Array.from(yield* Fiber.roots).length, before)
-    })
-  )
-
-  it.effect("nobody runs in the name of a dead process, not even when the simulation ends", () =>
-    Effect.gen(function* () {
-      const told: Array<string> = []
-      yield* SimClock.run(
-        Effect.gen(function* () {
-          const p = yield* SimClock.spawn(
-            "worker",
-            Effect.flatMap(Effect.runtime<never>(), (runtime) => {
-              Runtime.runFork(runtime)(Effect.never).addObserver(() => told.push("observer"))
-              return Effect.onExit(Effect.never, () => Effect.sync(() => told.push("finalizer")))
-            })
-          )
-          yield* Effect.sleep("1 second")
-          yield* p.kill
-          yield* Effect.sleep("1 second")
-        })
-      )
-      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-      assert.deepStrictEqual(told, [])
-    })
-  )
-
-  it.effect("the controls outside of a simulation say so", () =>
-    Effect.gen(function* () {
-      for (const control of [SimClock.jumpMillis(1), SimClock.stall("1 second"), SimClock.external(Effect.void)]) {
-        const exit = yield* Effect.exit(control)
-        assert.match(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", /Wrap the whole test in SimClock.run/)
-      }
     })
   )
 })
