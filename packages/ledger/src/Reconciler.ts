@@ -125,8 +125,9 @@ const isOurs = (record: LedgerRecord, attempt: number, decision: Decision) =>
   (decision.state !== "completed" || record.result === decision.result)
 
 /**
- * Gives a verdict on one key, as a person does; `StillUnknown` puts it before people. It is given on an attempt, and on a call
- * of it when `id` is a row that was read; it is refused when the key has moved on since. The results of `Happened` and `Completed` are in encoded form.
+ * Gives a verdict on one key, as a person does; `StillUnknown` puts it before people. It is given on an attempt, and on a
+ * call of it when `id` is a row that was read, and refused when the key has moved on since. The results of `Happened` and
+ * `Completed` are in encoded form.
  *
  * @since 0.1.0
  * @category verdicts

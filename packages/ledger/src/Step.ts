@@ -16,7 +16,8 @@ const memoryName = (step: string) => `step:${step}`
 
 /**
  * A piece of a job whose result is remembered: a later run of the job is given the result and goes on after the last step
- * that finished. Names have 1 to 500 characters, are unique within a job, and must stay the same from one version of the program to the next.
+ * that finished. Names have 1 to 500 characters, are unique within a job, and must stay the same from one version of the
+ * program to the next.
  *
  * A step that was cut off runs again: what it does outside the database belongs into `outside`. Inside a transaction of the
  * caller the memory is part of it.
