@@ -3,7 +3,7 @@ import * as AwsSqs from "@effect-sqs/core/AwsSqs"
 import * as SqsServer from "@effect-sqs/testing/SqsServer"
 import * as VirtualSqs from "@effect-sqs/testing/VirtualSqs"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import path from "node:path"
@@ -12,11 +12,27 @@ import * as SqsInspector from "../src/SqsInspector.js"
 
 process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] ??= "true"
 
+/** The real clock, which the SQS under test can be put ahead of, so that what a dead process hid comes back. */
+const shifted = (live: Clock.Clock) => {
+  let aheadMs = 0
+  const millis = () => live.unsafeCurrentTimeMillis() + aheadMs
+  const clock: Clock.Clock = {
+    [Clock.ClockTypeId]: Clock.ClockTypeId,
+    unsafeCurrentTimeMillis: millis,
+    unsafeCurrentTimeNanos: () => live.unsafeCurrentTimeNanos() + BigInt(aheadMs) * 1_000_000n,
+    currentTimeMillis: Effect.sync(millis),
+    currentTimeNanos: Effect.sync(() => live.unsafeCurrentTimeNanos() + BigInt(aheadMs) * 1_000_000n),
+    sleep: (duration) => live.sleep(duration)
+  }
+  return { clock, ahead: (ms: number) => Effect.sync(() => (aheadMs += ms)) }
+}
+
 export const served = (options: VirtualSqs.VirtualSqsOptions) =>
   Effect.gen(function* () {
+    const { ahead, clock } = shifted(yield* Effect.clock)
     const context = yield* Layer.build(
       SqsServer.layer().pipe(Layer.provideMerge(VirtualSqs.layer({ ...options, journal: 100 })))
-    )
+    ).pipe(Effect.withClock(clock))
     const { url, virtual } = yield* Effect.provide(
       Effect.all({ url: Effect.map(SqsServer.SqsServer, (s) => s.url), virtual: VirtualSqs.VirtualSqs }),
       context
@@ -34,7 +50,7 @@ export const served = (options: VirtualSqs.VirtualSqsOptions) =>
         NodeFileSystem.layer
       )
     )
-    return { url, virtual, services }
+    return { url, virtual, services, ahead }
   })
 
 export type Served = Effect.Effect.Success<ReturnType<typeof served>>

@@ -74,6 +74,9 @@ export class Books {
       key: of.key,
       state
     }
+    // one that nobody knew the end of is sent again: it takes the place of the first
+    const before = this.attempts.findIndex((a) => a.messageId === of.messageId && a.newMessageId === undefined)
+    if (before >= 0) this.attempts.splice(before, 1)
     this.attempts.push(attempt)
     if (of.newMessageId !== undefined) this.byNewId.set(of.newMessageId, attempt)
   }

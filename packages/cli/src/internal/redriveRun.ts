@@ -21,6 +21,9 @@ const pollMs = 1000
 const mostWaiting = 1000
 const lookupsAtOnce = 8
 
+/** batches one after another without an answer: more of them would only be more of which nothing is known */
+const mostUnanswered = 3
+
 /** errors of a send after which further ones would fail too */
 const endsTheRun: ReadonlySet<SqsError["_tag"]> = new Set([
   "AccessDenied",
@@ -42,12 +45,19 @@ const sendingStep = ({ copy, decision, letter }: Outgoing): AuditStep => ({
   ...(copy.omitted.length === 0 ? {} : { omitted: copy.omitted })
 })
 
-/** Sends a batch, then deletes what SQS took. Answers why the run has to end, if so. */
+interface Dispatched {
+  /** why the run has to end, if so */
+  readonly end: string | undefined
+  /** the error, when of none of the batch it is known that SQS took it */
+  readonly unanswered: string | undefined
+}
+
+/** Sends a batch, then deletes what SQS took. */
 const dispatch = (
   { audit, books, hand, sqs }: Parts,
   intake: Intake,
   batch: ReadonlyArray<Outgoing>
-): Effect.Effect<string | undefined, RunError> =>
+): Effect.Effect<Dispatched, RunError> =>
   Effect.uninterruptible(
     Effect.gen(function* () {
       yield* audit.append(batch.map(sendingStep))
@@ -61,6 +71,7 @@ const dispatch = (
       const steps: Array<AuditStep> = []
       const sent: Array<string> = []
       let end: string | undefined
+      let unanswered: string | undefined
       const note = (one: Outgoing, given: SendOutcome) => {
         const { letter } = one
         const { messageId } = letter
@@ -94,7 +105,8 @@ const dispatch = (
               : `not taken by ${one.decision.to.name}: ${error}`
           )
           steps.push({ step: isUnknown ? "unknown" : "refused", messageId, error })
-          if (endsTheRun.has(outcome.error._tag)) end = outcome.error.message
+          if (isUnknown) unanswered = outcome.error.message
+          else if (endsTheRun.has(outcome.error._tag)) end = outcome.error.message
         }
         if (newMessageId === undefined) intake.stopGroup(letter)
       }
@@ -117,7 +129,7 @@ const dispatch = (
         }
       }
       yield* audit.append([...removed].map((messageId) => ({ step: "deleted", messageId })))
-      return end
+      return { end, unanswered: sent.length === 0 ? unanswered : undefined }
     })
   )
 
@@ -194,6 +206,7 @@ export const run = (parts: Parts): Effect.Effect<string | undefined, RunError> =
     const intake = makeIntake(parts)
     const startedAt = yield* Clock.currentTimeMillis
     let nextAt = startedAt
+    let unanswered = 0
 
     /** One batch at the rate; `done`: there was nothing to send. */
     const step = (left: number) =>
@@ -203,7 +216,9 @@ export const run = (parts: Parts): Effect.Effect<string | undefined, RunError> =
         const now = yield* Clock.currentTimeMillis
         if (nextAt > now) yield* Effect.sleep(nextAt - now)
         nextAt = Math.max(nextAt, now) + (1000 * batch.length) / limits.rate
-        const end = yield* dispatch(parts, intake, batch)
+        const dispatched = yield* dispatch(parts, intake, batch)
+        unanswered = dispatched.unanswered === undefined ? 0 : unanswered + 1
+        const end = dispatched.end ?? (unanswered < mostUnanswered ? undefined : dispatched.unanswered)
         return { sent: batch.length, end: end ?? books.tooMany() }
       })
 
