@@ -100,7 +100,7 @@ export const discard = (
   Effect.scoped(
     Effect.gen(function* () {
       if (options.reason.trim() === "") {
-        return yield* new Refused({ sentence: "--reason is empty: say why these messages are not needed." })
+        return yield* new Refused({ sentence: "--because is empty: say why these messages are not needed." })
       }
       const sqs = yield* Sqs
       const queue = yield* Queue.open(options.queue, options)
