@@ -94,7 +94,7 @@ export const sweep: Effect.Effect<number, LedgerStoreError, Ledger> = Effect.gen
   const ledger = yield* Ledger
   let removed = 0
   let last = sweepRows
-  while (last === sweepRows) {
+  while (last >= sweepRows) {
     last = yield* patiently(ledger, "sweep", ledger.store.sweep({ limit: sweepRows }))
     removed += last
   }

@@ -54,6 +54,8 @@ export const make = (sql: SqlClient.SqlClient, now: Effect.Effect<Fragment>): Le
   const isPg = sql.onDialectOrElse({ pg: () => true, orElse: () => false })
   /** PostgreSQL: rows that others hold are left to them */
   const skipLocked = sql.literal(isPg ? "FOR UPDATE SKIP LOCKED" : "")
+  /** `few` is materialized: PostgreSQL may run a subquery once a row, and then its LIMIT limits nothing */
+  const amongFew = sql.literal("(namespace, key) IN (SELECT namespace, key FROM few)")
   const lockRow = sql.literal(isPg ? "FOR NO KEY UPDATE" : "")
 
   // a parameter without a type is refused by PostgreSQL where it stands alone
@@ -312,11 +314,12 @@ export const make = (sql: SqlClient.SqlClient, now: Effect.Effect<Fragment>): Le
       many(
         "expire",
         (t) => sql<SqlRow>`
-        UPDATE effect_ledger SET state = 'unknown', ${idle}, reconcile_tries = 0, reconcile_at = ${t}, expires_at = NULL,
-          updated_at = ${t}
-        WHERE ${expiredOpen(t)} AND (namespace, key) IN (
+        WITH few AS MATERIALIZED (
           SELECT namespace, key FROM effect_ledger WHERE namespace = ${o.namespace} AND ${expiredOpen(t)}
           ORDER BY claim_until LIMIT ${int(o.limit)} ${skipLocked})
+        UPDATE effect_ledger SET state = 'unknown', ${idle}, reconcile_tries = 0, reconcile_at = ${t}, expires_at = NULL,
+          updated_at = ${t}
+        WHERE ${expiredOpen(t)} AND ${amongFew}
         RETURNING ${all}, ${t} AS now_ms`
       ),
 
@@ -324,12 +327,13 @@ export const make = (sql: SqlClient.SqlClient, now: Effect.Effect<Fragment>): Le
       many(
         "takeDue",
         (t) => sql<SqlRow>`
-        UPDATE effect_ledger SET reconcile_tries = reconcile_tries + 1, reconcile_at = ${t} + ${int(o.holdMs)},
-          updated_at = ${t}
-        WHERE state = 'unknown' AND reconcile_at <= ${t} AND (namespace, key) IN (
+        WITH few AS MATERIALIZED (
           SELECT namespace, key FROM effect_ledger
           WHERE namespace = ${o.namespace} AND state = 'unknown' AND reconcile_at <= ${t}
           ORDER BY reconcile_at LIMIT ${int(o.limit)} ${skipLocked})
+        UPDATE effect_ledger SET reconcile_tries = reconcile_tries + 1, reconcile_at = ${t} + ${int(o.holdMs)},
+          updated_at = ${t}
+        WHERE state = 'unknown' AND reconcile_at <= ${t} AND ${amongFew}
         RETURNING ${all}, ${t} AS now_ms`
       ),
 
@@ -338,10 +342,11 @@ export const make = (sql: SqlClient.SqlClient, now: Effect.Effect<Fragment>): Le
         query(
           "sweep",
           (t) => sql`
-          DELETE FROM effect_ledger WHERE expires_at <= ${t} AND (namespace, key) IN (
+          WITH few AS MATERIALIZED (
             SELECT namespace, key FROM effect_ledger
             WHERE expires_at <= ${t} AND NOT (state = 'in_progress' AND ${ambiguous})
             LIMIT ${int(o.limit)} ${skipLocked})
+          DELETE FROM effect_ledger WHERE expires_at <= ${t} AND ${amongFew}
           RETURNING key`
         ),
         (rows) => rows.length
