@@ -18,6 +18,7 @@ import * as Layer from "effect/Layer"
 import { CliError, ExitCode } from "./CliError.js"
 import { dlq } from "./DeadLetterCommand.js"
 import { doctor } from "./DoctorCommand.js"
+import { lab } from "./LabCommand.js"
 import { plan } from "./PlanCommand.js"
 import * as Screen from "./Screen.js"
 
@@ -26,7 +27,7 @@ const VERSION = "0.1.0"
 
 const root = Command.make(NAME).pipe(
   Command.withDescription("The operator's tool for queues on Amazon SQS, or on any SQS that --endpoint names."),
-  Command.withSubcommands([plan, doctor, dlq])
+  Command.withSubcommands([plan, doctor, dlq, lab])
 )
 
 const footer = HelpDoc.blocks([
