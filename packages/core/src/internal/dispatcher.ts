@@ -89,7 +89,6 @@ export class Dispatcher<A> {
     const first = groups === undefined ? received : received.filter((delivery) => groups.enter(delivery))
     for (const delivery of first) this.proceed(delivery)
     this.pump()
-    observer.places(this.host.slots.running, this.waiting.length)
     if (this.groups !== undefined) observer.blockedGroups(this.groups.blocked)
   }
 
@@ -115,7 +114,7 @@ export class Dispatcher<A> {
   private decoded(delivery: LiveDelivery<A>, exit: Exit.Exit<A, DecodeError>): void {
     if (Exit.isFailure(exit)) {
       const error = Cause.squash(exit.cause)
-      this.host.observer.undecodable(delivery, error instanceof Error ? error.message : String(error))
+      this.host.observer.undecodable(delivery, inWords(error))
       return delivery.reject(error, this.options.undecodable)
     }
     delivery.body = exit.value
@@ -129,9 +128,9 @@ export class Dispatcher<A> {
 
   /** Starts what has a place. A handler that ends at once comes back here, and finds this loop at work. */
   pump(): void {
-    if (this.starting || this.stopping) return
+    if (this.starting) return
     this.starting = true
-    while (this.waiting.length > 0) {
+    while (this.waiting.length > 0 && !this.stopping) {
       const { delivery, run } = this.waiting[0]!
       const starts = delivery.mayStart()
       if (starts && !this.host.slots.start()) break
@@ -140,6 +139,7 @@ export class Dispatcher<A> {
       if (starts) delivery.start(run)
     }
     this.starting = false
+    this.host.observer.places(this.host.slots.running, this.waiting.length)
   }
 
   /** Nothing runs or waits that could fill a batch of settlements. */
@@ -149,7 +149,6 @@ export class Dispatcher<A> {
 
   private placeFree(): void {
     this.pump()
-    this.host.observer.places(this.host.slots.running, this.waiting.length)
     this.changed()
   }
 

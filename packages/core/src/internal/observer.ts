@@ -85,7 +85,6 @@ export class Observer {
 
   received(subject: Subject, deadline: number, sentAt: number | undefined): void {
     if (this.metrics !== undefined) {
-      this.metrics.consumed.add(1)
       if (subject.receiveCount > 1) this.metrics.redelivered.add(1)
       if (sentAt !== undefined) this.metrics.receiveLag.add(Math.max(0, this.clock.epoch() - sentAt) / 1000)
     }
@@ -147,6 +146,7 @@ export class Observer {
 
   polled(messages: number): void {
     if (messages === 0) this.metrics?.pollEmpty.add(1)
+    else this.metrics?.consumed.add(messages)
   }
 
   /** each failed receive */
