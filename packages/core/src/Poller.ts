@@ -15,6 +15,7 @@ import { Awake } from "./internal/awake.js"
 import { type Forker, interrupt, within } from "./internal/fork.js"
 import type { Observer } from "./internal/observer.js"
 import type { Slots } from "./internal/slots.js"
+import { inWords } from "./internal/text.js"
 import type { LeaseClock } from "./internal/time.js"
 import type { LeaseSettings } from "./Lease.js"
 import type { ReceivedMessage, Sqs } from "./Sqs.js"
@@ -33,7 +34,7 @@ export class PollError extends Schema.TaggedError<PollError>()("PollError", {
   cause: Schema.Defect
 }) {
   override get message() {
-    const why = this.cause instanceof Error ? this.cause.message : String(this.cause)
+    const why = inWords(this.cause)
     return `Receiving from ${this.queue} failed for good after ${this.tries} ${this.tries === 1 ? "try" : "tries"}. ${why}`
   }
 }
@@ -260,7 +261,13 @@ export class Poller {
     const error = Cause.squash(cause)
     if (isSqsError(error)) return error
     const { queue } = this.options
-    return new ServiceError({ operation: "ReceiveMessage", queue, code: "Defect", detail: String(error), cause: error })
+    return new ServiceError({
+      operation: "ReceiveMessage",
+      queue,
+      code: "Defect",
+      detail: inWords(error),
+      cause: error
+    })
   }
 
   /** A pause that a stop ends. */

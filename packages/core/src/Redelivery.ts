@@ -12,7 +12,7 @@ import { hasProperty } from "effect/Predicate"
 import * as Schedule from "effect/Schedule"
 import * as ScheduleDecision from "effect/ScheduleDecision"
 import * as ScheduleIntervals from "effect/ScheduleIntervals"
-import { cut } from "./internal/text.js"
+import { cut, saying } from "./internal/text.js"
 import { MAX_VISIBILITY_SECONDS } from "./Lease.js"
 import * as Settlement from "./Settlement.js"
 
@@ -75,12 +75,17 @@ const of = <N extends string, R>(
 const MAX_REASON_CHARS = 256
 
 /** A short text for a failure: its tag and the first words of its message. */
-const reasonOf = (error: unknown): string => {
+const reasonOf = (error: unknown): string =>
+  cut(
+    saying(() => tagAndMessage(error)),
+    MAX_REASON_CHARS
+  )
+
+const tagAndMessage = (error: unknown): string => {
   const text = (e: { readonly message: unknown }) => String(e.message).split("\n", 1)[0]!.trim()
   const tag = hasProperty(error, "_tag") ? String(error._tag) : error instanceof Error ? error.name : undefined
   const message = hasProperty(error, "message") ? text(error) : tag === undefined ? String(error) : ""
-  const both = tag === undefined ? message : message === "" || message === tag ? tag : `${tag}: ${message}`
-  return cut(both, MAX_REASON_CHARS)
+  return tag === undefined ? message : message === "" || message === tag ? tag : `${tag}: ${message}`
 }
 
 /**

@@ -41,6 +41,17 @@ export const Delete: Settlement = ends.Delete()
  */
 export const Leave: Settlement = ends.Leave()
 
+const { $is } = ends
+const isEnd = [$is("Delete"), $is("Release"), $is("DeadLetter"), $is("Leave")]
+
+/**
+ * Whether a value is one of the four, and no other thing that plain JavaScript may answer.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isSettlement = (u: unknown): u is Settlement => isEnd.some((is) => is(u))
+
 /**
  * Visible again after `after`; sent in whole seconds, rounded up.
  *

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import { inWords } from "./internal/text.js"
 import * as Schema from "effect/Schema"
 
 /**
@@ -19,8 +20,7 @@ export class StartError extends Schema.TaggedError<StartError>()("StartError", {
 }) {
   override get message() {
     const faults = this.faults.map((f) => `${f.option} ${f.rule}${f.value === "" ? "" : ` (it is ${f.value})`}`)
-    const cause =
-      this.cause === undefined ? [] : [this.cause instanceof Error ? this.cause.message : String(this.cause)]
+    const cause = this.cause === undefined ? [] : [inWords(this.cause)]
     const lines = [...faults, ...cause]
     const head = `The consumer of ${this.queue} cannot start`
     return lines.length === 1 ? `${head}: ${lines[0]}` : `${head}:\n${lines.map((l) => `  - ${l}`).join("\n")}`

@@ -6,7 +6,7 @@ import { EndWith, NoDeadLetterQueue, type SettlementProblem } from "../Settlemen
 import type { MessageAttribute, MessageAttributes, ReceivedMessage, SendEntry, Sqs } from "../Sqs.js"
 import { NetworkError, ServiceError, type SqsError } from "../SqsError.js"
 import { attributeBytes, entryBytes, MAX_ATTRIBUTES } from "./outgoing.js"
-import { cut } from "./text.js"
+import { cut, saying } from "./text.js"
 import type { LeaseClock } from "./time.js"
 
 /** What a copy carries beside the message's own attributes, the most telling first: SQS takes ten in all. */
@@ -31,7 +31,7 @@ const errorName = (error: unknown): string =>
   error instanceof EndWith
     ? "none"
     : hasProperty(error, "_tag")
-      ? String(error._tag)
+      ? saying(() => String(error._tag))
       : error instanceof Error
         ? error.name
         : "none"

@@ -12,6 +12,7 @@ import {
   AlreadySettled,
   Delete,
   EndWith,
+  isSettlement,
   Leave,
   type LeaseLost,
   Release,
@@ -46,6 +47,8 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
   private startedAt = 0
   private run: Run<LiveDelivery<any>> | undefined
   private fiber: Fiber.RuntimeFiber<unknown, unknown> | undefined
+  /** the redelivery policy at work */
+  private deciding: Fiber.RuntimeFiber<unknown, unknown> | undefined
   private outcome: Settled | undefined
   private waiters: Array<(settled: Settled) => void> | undefined
 
@@ -173,11 +176,21 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     if (failure.error instanceof EndWith) return this.settle(failure.error.settlement, failure.error)
     // A policy is the user's code: when it dies the message is left to SQS, and that is said.
     const decision = Effect.suspend(() => policy.decide(failure)).pipe(
+      Effect.filterOrDieMessage(isSettlement, "it answered what is no settlement"),
       Effect.catchAllCause((died) =>
         Effect.as(Effect.logError(`The redelivery policy of ${queue} failed`, died), Leave)
       )
     )
-    forker.fork(decision).addObserver((exit) => this.settle(Exit.isSuccess(exit) ? exit.value : Leave, failure.error))
+    const fiber = forker.fork(decision)
+    this.deciding = fiber
+    fiber.addObserver((exit) => {
+      this.deciding = undefined
+      if (Exit.isSuccess(exit)) return this.settle(exit.value, failure.error)
+      // it was still at work when the lease was lost, at its limit too
+      if (this.lease.lost !== undefined)
+        return this.finish({ asked: Leave, confirmed: false, problem: this.lease.lost })
+      this.settle(Leave, failure.error)
+    })
   }
 
   /** A stop's deadline: the handler is interrupted, and nobody waits here. */
@@ -194,6 +207,8 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
       return this.finish({ asked: Leave, confirmed: false, problem: lost })
     }
     if (this.fiber !== undefined && this.run!.onLeaseLost === "interrupt") interrupt(this.fiber)
+    // nothing that it may still decide can be done; one that hangs would keep the delivery for ever
+    if (this.deciding !== undefined) interrupt(this.deciding)
   }
 
   // ---- the end -------------------------------------------------------------------------------------------------
@@ -355,8 +370,9 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
 
 const halfway = (from: number, to: number) => (from + to) / 2
 
+/** Where one part of parallel work fails the others are interrupted: that is a failure. */
 const outcomeOf = (exit: Exit.Exit<unknown, unknown>) =>
-  Exit.isSuccess(exit) ? "success" : Cause.isInterrupted(exit.cause) ? "interrupted" : "failure"
+  Exit.isSuccess(exit) ? "success" : Cause.isInterruptedOnly(exit.cause) ? "interrupted" : "failure"
 
 /** A policy with what it needs. */
 const provided = <N extends string, R>(

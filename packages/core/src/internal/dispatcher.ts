@@ -11,6 +11,7 @@ import { LiveDelivery } from "./delivery.js"
 import type { Finished } from "./finished.js"
 import { Groups } from "./groups.js"
 import type { DeliveryHost, Host, Run } from "./host.js"
+import { inWords } from "./text.js"
 import type { Watch } from "./watch.js"
 
 export interface DispatcherOptions<A> {

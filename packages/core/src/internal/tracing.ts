@@ -10,6 +10,7 @@ import type { ConsumerMetrics } from "../ConsumerMetrics.js"
 import type { ReceivedMessage, Sqs } from "../Sqs.js"
 import type { SqsError } from "../SqsError.js"
 import { Attribute, OTHER_ERROR, SYSTEM } from "../Telemetry.js"
+import { saying } from "./text.js"
 import * as Traceparent from "./traceparent.js"
 
 /** How the producer's context becomes part of a run's span. */
@@ -24,7 +25,11 @@ const attributesOf = (queue: string, operation: string, type: string) => ({
 
 const errorType = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
-  return hasProperty(error, "_tag") ? String(error._tag) : error instanceof Error ? error.name : OTHER_ERROR
+  return hasProperty(error, "_tag")
+    ? saying(() => String(error._tag))
+    : error instanceof Error
+      ? error.name
+      : OTHER_ERROR
 }
 
 /** Inside of a span. */
