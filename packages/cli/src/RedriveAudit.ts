@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { FileUnusable } from "./DeadLetterError.js"
+import { lock } from "./internal/redriveLock.js"
 
 /**
  * One step. `messageId` is always that of the message in the dead-letter queue.
@@ -83,7 +84,8 @@ export interface AuditLog {
   /** by MessageId in the dead-letter queue, in the order of sending */
   readonly past: ReadonlyMap<string, Past>
   readonly resumed: boolean
-  readonly canaryPassed: boolean
+  /** how the canary of an earlier run ended, if there was one */
+  readonly canary: "passed" | "failed" | undefined
   /** Appends the steps and has them on the disk when it succeeds. */
   readonly append: (steps: ReadonlyArray<AuditStep>) => Effect.Effect<void, FileUnusable>
 }
@@ -167,6 +169,7 @@ export const open = (
         path,
         detail: `the audit log cannot be written (${e.message}). Nothing is sent without it: give another --audit.`
       })
+    yield* lock(path)
     const text = (yield* Effect.mapError(fs.exists(path), cannot))
       ? yield* Effect.mapError(fs.readFileString(path), cannot)
       : ""
@@ -191,12 +194,13 @@ export const open = (
       )
     if (text !== "" && !text.endsWith("\n")) yield* Effect.mapError(file.writeAll(encoder.encode("\n")), cannot)
     const resumed = lines.length > 0
+    const canary = lines.findLast((line) => line.step === "canary")
     yield* append([{ step: "started", redrive: plan.id, plan: plan.hash, queue: plan.queue, actor, resumed }])
     return {
       path,
       past: pastOf(lines),
       resumed,
-      canaryPassed: lines.some((line) => line.step === "canary" && line.passed),
+      canary: canary?.step !== "canary" ? undefined : canary.passed ? "passed" : "failed",
       append
     }
   })

@@ -248,8 +248,10 @@ describe("looking", () => {
         }
       }
       const worker = yield* Effect.fork(
-        Consumer.run(queue, { redelivery: Redelivery.deadLetter, deadLetterQueue: "dead" }, (job) =>
-          Effect.fail(new Broken({ text: `report ${job.id} has no pages` }))
+        Consumer.run(
+          queue,
+          { redelivery: Redelivery.deadLetter, deadLetterQueue: "dead", receive: { waitTime: "1 second" } },
+          (job) => Effect.fail(new Broken({ text: `report ${job.id} has no pages` }))
         ).pipe(Effect.provide(sqs.services))
       )
       const attributes = { tenant: { DataType: "String", StringValue: "north" } }

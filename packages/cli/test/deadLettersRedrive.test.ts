@@ -169,6 +169,84 @@ describe("redrive", () => {
     })
   )
 
+  it.scopedLive("H4: without a canary it stops when too many in a row came back", () =>
+    Effect.gen(function* () {
+      const sqs = yield* served({ queues: pair("jobs", "dead") })
+      yield* deadLetters(sqs, "jobs", numbered(60))
+      const worker = yield* Effect.fork(failing(sqs, "jobs"))
+      const report = yield* redrive(sqs, { audit: yield* auditIn, limits: { ...quick, rate: 10, stopInARow: 5 } })
+      yield* Fiber.interrupt(worker)
+      sums(report)
+      assert.match(report.stopped ?? "", /failed again/)
+      assert.isBelow(report.sent, 60)
+      assert.isAtLeast(report.settled.failed, 5)
+      assert.strictEqual((yield* bodies(sqs, "dead")).length + (yield* bodies(sqs, "jobs")).length, 60)
+    })
+  )
+
+  it.scopedLive("a plan whose canary failed sends nothing more, however often it is applied", () =>
+    Effect.gen(function* () {
+      const sqs = yield* served({ queues: pair("jobs", "dead") })
+      yield* deadLetters(sqs, "jobs", numbered(9))
+      const audit = yield* auditIn
+      const { plan } = yield* dryRun({ queue: "dead", limits: { ...quick, canary: 3, settleMs: 30_000 } }).pipe(
+        Effect.provide(sqs.services)
+      )
+      const run = apply({ plan, confirm: "dead", audit, actor: "t" }).pipe(Effect.provide(sqs.services))
+      const worker = yield* Effect.fork(failing(sqs, "jobs"))
+      assert.strictEqual((yield* run).sent, 3)
+      yield* Fiber.interrupt(worker)
+      const again = yield* run
+      assert.strictEqual(again.sent, 0)
+      assert.match(again.stopped ?? "", /make a new plan/)
+    })
+  )
+
+  it.scopedLive("two runs of one plan at once: the second is refused", () =>
+    Effect.gen(function* () {
+      const first = yield* Deferred.make<void>()
+      const go = yield* Deferred.make<void>()
+      const sqs = yield* served({
+        queues: pair("jobs", "dead"),
+        faults: Fault.perform("first", Effect.zipRight(Deferred.succeed(first, undefined), Deferred.await(go))).pipe(
+          Fault.on("SendMessageBatch")
+        )
+      })
+      yield* deadLetters(sqs, "jobs", numbered(3))
+      const audit = yield* auditIn
+      const { plan } = yield* dryRun({ queue: "dead", limits: quick }).pipe(Effect.provide(sqs.services))
+      const run = apply({ plan, confirm: "dead", audit, actor: "t" }).pipe(Effect.provide(sqs.services))
+      const running = yield* Effect.fork(run)
+      yield* Deferred.await(first)
+      assert.match((yield* Effect.flip(run)).message, /another run \(process \d+ on .+\) works on this plan/)
+      yield* Deferred.succeed(go, undefined)
+      assert.strictEqual((yield* Fiber.join(running)).sent, 3)
+      assert.isTrue((yield* run).resumed)
+    })
+  )
+
+  it.scopedLive("an audit log that is damaged, or another plan's, is refused", () =>
+    Effect.gen(function* () {
+      const sqs = yield* served({ queues: pair("jobs", "dead") })
+      yield* deadLetters(sqs, "jobs", numbered(3))
+      const audit = yield* auditIn
+      const planned = dryRun({ queue: "dead", limits: { ...quick, total: 1 } }).pipe(Effect.provide(sqs.services))
+      const { plan } = yield* planned
+      const run = apply({ plan, confirm: "dead", audit, actor: "t" }).pipe(Effect.provide(sqs.services))
+      assert.strictEqual((yield* run).sent, 1)
+      const text = yield* Effect.promise(() => readFile(audit, "utf8"))
+      const write = (changed: string) => Effect.promise(() => writeFile(audit, changed))
+      yield* write(text.replace('"step":"sent"', '"step'))
+      assert.match((yield* Effect.flip(run)).message, /line \d+ of the audit log cannot be read/)
+      // torn at its end, as a crash leaves it
+      yield* write(`${text}{"at":1,"step":"sen`)
+      assert.strictEqual((yield* run).sent, 0)
+      const other = yield* planned
+      const wrong = apply({ plan: other.plan, confirm: "dead", audit, actor: "t" })
+      assert.match((yield* Effect.flip(wrong.pipe(Effect.provide(sqs.services)))).message, /of another plan/)
+    })
+  )
+
   it.scopedLive("H4: a message is redriven so often and no more", () =>
     Effect.gen(function* () {
       const sqs = yield* served({ queues: pair("jobs", "dead") })
@@ -336,6 +414,25 @@ describe("redrive of a FIFO queue", () => {
       assert.deepStrictEqual((yield* bodies(sqs, "jobs.fifo")).map(idIn), ["g0-0", "g0-1", "g0-2", "g0-3", "g1-0"])
       assert.deepStrictEqual((yield* bodies(sqs, "dead.fifo")).map(idIn), ["g1-1", "g1-2", "g1-3"])
       assert.deepInclude(report, { sent: 5, failed: 1, kept: 2 })
+    })
+  )
+
+  it.scopedLive("H4: a canary that came back is seen, though it is behind the others of its group", () =>
+    Effect.gen(function* () {
+      const sqs = yield* served({ queues: fifo })
+      yield* deadLetters(sqs, "jobs.fifo", grouped(2, 4))
+      const worker = yield* Effect.fork(failing(sqs, "jobs.fifo"))
+      const report = yield* redrive(sqs, {
+        queue: "dead.fifo",
+        audit: yield* auditIn,
+        limits: { ...quick, canary: 2, settleMs: 2000 }
+      })
+      yield* Fiber.interrupt(worker)
+      sums(report)
+      assert.match(report.stopped ?? "", /canary/)
+      assert.deepInclude(report, { sent: 2 })
+      assert.strictEqual(report.settled.failed, 2)
+      assert.strictEqual((yield* bodies(sqs, "dead.fifo")).length, 8)
     })
   )
 

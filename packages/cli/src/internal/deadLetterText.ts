@@ -16,9 +16,7 @@ const cut = (text: string, width: number) => {
 }
 
 /** Control characters of a body or an attribute must not steer the terminal. */
-export const visible = (text: string): string =>
-  // eslint-disable-next-line no-control-regex
-  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "\uFFFD")
+export const visible = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "\uFFFD")
 
 export const messages = (n: number): string => (n === 1 ? "1 message" : `${count(n)} messages`)
 

@@ -36,10 +36,14 @@ const maxBatchBytes = 1_048_576
 /** a batch with all its repetitions takes less */
 const leastLeaseMs = 60_000
 const emptyReceives = 2
+/** messages that wait in hand: while all of a queue is in hand, what comes is what came back */
+const mostWaiting = 1000
+const mostWaitingChars = 100_000_000
 export const CAME_BACK = "came back after this redrive sent it"
 
 export const makeIntake = ({ audit, books, hand, plan, rules }: Parts) => {
   const queue: Array<DeadLetter> = []
+  let bytes = 0
   const stoppedGroups = new Set<string>()
 
   const stopGroup = (letter: DeadLetter) => {
@@ -56,6 +60,7 @@ export const makeIntake = ({ audit, books, hand, plan, rules }: Parts) => {
     const attempt = books.returnedFrom(letter)
     if (attempt === undefined) {
       queue.push(letter)
+      bytes += message.body.length
       return []
     }
     books.set(messageId, "kept", CAME_BACK)
@@ -90,14 +95,20 @@ export const makeIntake = ({ audit, books, hand, plan, rules }: Parts) => {
     const at = queue.findIndex(
       ({ message: { groupId } }) => !rules.fifo || groupId === undefined || !groups.has(groupId)
     )
-    return at < 0 ? undefined : queue.splice(at, 1)[0]
+    if (at < 0) return undefined
+    const [letter] = queue.splice(at, 1)
+    bytes -= letter!.message.body.length
+    return letter
   }
 
   /** Puts back what waits in these groups, so that what came back behind it can be seen. */
   const letGo = (groups: ReadonlySet<string>): Effect.Effect<void> =>
     Effect.suspend(() => {
       const gone = queue.filter(({ message: { groupId } }) => groupId !== undefined && groups.has(groupId))
-      for (const letter of gone) queue.splice(queue.indexOf(letter), 1)
+      for (const letter of gone) {
+        queue.splice(queue.indexOf(letter), 1)
+        bytes -= letter.message.body.length
+      }
       return Effect.asVoid(hand.release(gone.map((l) => l.messageId)))
     })
 
@@ -107,10 +118,13 @@ export const makeIntake = ({ audit, books, hand, plan, rules }: Parts) => {
     next,
     letGo,
     stopGroup,
-    putBack: (letter: DeadLetter) => queue.unshift(letter),
+    putBack: (letter: DeadLetter) => {
+      queue.unshift(letter)
+      bytes += letter.message.body.length
+    },
     isStopped: (letter: DeadLetter) =>
       letter.message.groupId !== undefined && stoppedGroups.has(letter.message.groupId),
-    waiting: () => queue.length
+    hasRoom: () => queue.length < mostWaiting && bytes < mostWaitingChars && books.counts().received < plan.limits.scan
   }
 }
 

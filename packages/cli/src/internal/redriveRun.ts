@@ -17,9 +17,9 @@ const longestRunMs = 11 * 3_600_000
 /** batches between two looks at how full the targets are */
 const backlogEvery = 10
 const pollMs = 1000
-/** messages that wait in hand while copies are waited for */
-const mostWaiting = 1000
 const lookupsAtOnce = 8
+/** at a FIFO queue that was let go: ten groups or more */
+const mostLooks = 10
 
 /** batches one after another without an answer: more of them would only be more of which nothing is known */
 const mostUnanswered = 3
@@ -161,7 +161,7 @@ const settle = (parts: Parts, intake: Intake, phase: "waiting for the canary" | 
     const until = (yield* Clock.currentTimeMillis) + plan.limits.settleMs
     for (;;) {
       yield* settleByLedger(parts)
-      const got = intake.waiting() < mostWaiting ? yield* intake.look(1) : 0
+      const got = intake.hasRoom() ? yield* intake.look(1) : 0
       yield* progress(phase)
       if (books.pending().length === 0 || books.tooMany() !== undefined) return
       if ((yield* Clock.currentTimeMillis) >= until) break
@@ -170,7 +170,7 @@ const settle = (parts: Parts, intake: Intake, phase: "waiting for the canary" | 
     if (!rules.fifo) return
     // on a FIFO queue a copy that came back is behind those of its group that are in hand
     yield* intake.letGo(new Set(books.pending().flatMap((a) => a.groupId ?? [])))
-    yield* intake.look(1)
+    for (let n = 0; n < mostLooks && intake.hasRoom() && (yield* intake.look(1)) > 0; n++);
   })
 
 const tooFull = ({ plan, sqs }: Parts) =>
@@ -228,8 +228,11 @@ export const run = (parts: Parts): Effect.Effect<string | undefined, RunError> =
       if (result === "done") break
       if (result.end !== undefined) return result.end
     }
-    if (limits.canary > 0 && !audit.canaryPassed) {
-      let left = Math.min(limits.canary, books.left())
+    const before = audit.canary === "failed" ? "the canary of an earlier run did not pass" : books.tooMany()
+    if (before !== undefined) return `${before}: mend the cause, then make a new plan`
+
+    if (limits.canary > 0 && audit.canary !== "passed") {
+      let left = Math.min(limits.canary - books.attempts.length, books.left())
       while (left > 0) {
         const result = yield* step(left)
         yield* progress("canary")
@@ -245,6 +248,10 @@ export const run = (parts: Parts): Effect.Effect<string | undefined, RunError> =
       }
     }
     for (let n = 1; books.left() > 0; n++) {
+      // what came back is seen only behind all others
+      while (intake.hasRoom() && (yield* intake.look(0)) > 0);
+      const again = books.tooMany()
+      if (again !== undefined) return again
       const result = yield* step(books.left())
       yield* progress("sending")
       if (result === "done") break
@@ -257,5 +264,10 @@ export const run = (parts: Parts): Effect.Effect<string | undefined, RunError> =
         return "it ran for 11 hours: run it again to go on"
     }
     if (rules.ledger !== undefined && books.pending().length > 0) yield* settle(parts, intake, "waiting")
-    return books.tooMany()
+    return (
+      books.tooMany() ??
+      (books.counts().received < limits.scan
+        ? undefined
+        : `${limits.scan} messages were received, more are not taken at once: run it again to go on`)
+    )
   })
