@@ -60,8 +60,8 @@ export interface PollerOptions {
   readonly queue: string
   readonly queueUrl: string
   readonly waitTimeSeconds: number
-  /** asked with each receive; `undefined`: the queue's own */
-  readonly visibilitySeconds: number | undefined
+  /** asked with each receive */
+  readonly visibilitySeconds: number
   /** start has seen it */
   readonly exists: boolean
   readonly settings: LeaseSettings

@@ -228,7 +228,7 @@ describe("A heartbeat and lease", () => {
         const [receive] = stage
           .view()
           .entries.filter((e) => e._tag === "CallStarted" && e.operation === "ReceiveMessage")
-        assert.isUndefined(receive?._tag === "CallStarted" ? receive.input.visibilityTimeoutSeconds : 0)
+        assert.strictEqual(receive?._tag === "CallStarted" ? receive.input.visibilityTimeoutSeconds : 0, 600)
         assert.deepStrictEqual(asked(stage.deliveries()[0]!, "beat"), [
           { at: seconds(300), seconds: 600 },
           { at: seconds(600), seconds: 600 }

@@ -180,7 +180,8 @@ export const open = <A, RP, R>(
       queue: queue.name,
       queueUrl: url,
       waitTimeSeconds: options.waitTimeSeconds,
-      visibilitySeconds: options.visibilityMs === undefined ? undefined : Math.ceil(options.visibilityMs / 1000),
+      // the queue's own may be changed while we count on what it was
+      visibilitySeconds: Math.ceil(settings.visibilityMs / 1000),
       exists: started.exists,
       settings,
       parallel: options.parallel,
