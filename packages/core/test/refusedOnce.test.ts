@@ -1,8 +1,9 @@
 /** What is asked of SQS after it has refused: nothing, whoever was waiting for the wire. */
+import { Redelivery } from "@effect-sqs/core"
 import { Fault } from "@effect-sqs/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { play, seconds } from "./stage.js"
+import { calls, lossesOf, play, seconds } from "./stage.js"
 
 const refused = Fault.all(
   Fault.latency("1 second"),
@@ -44,6 +45,27 @@ describe("a refused extension", () => {
   it.effect("by hand: a beat that waited for it is not sent", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* mostAsked(seconds(9.5)), 1)
+    })
+  )
+
+  it.effect("by a beat, while a handler failed: nothing is given back that is not ours", () =>
+    Effect.gen(function* () {
+      for (const redelivery of [Redelivery.release("3 seconds"), Redelivery.deadLetter]) {
+        const sent = yield* play(
+          {
+            queue: { faults: refused },
+            worker: { ...worker, redelivery },
+            handler: () => Effect.delay(Effect.fail("no"), "10500 millis")
+          },
+          (stage) =>
+            Effect.gen(function* () {
+              yield* Effect.sleep(seconds(15))
+              assert.deepStrictEqual(lossesOf(stage), [{ at: seconds(11), reason: "refused" }])
+              return calls(stage.sqs.journal.entries, "SendMessageBatch").length + stage.deliveries()[0]!.asks.length
+            })
+        )
+        assert.strictEqual(sent, 1)
+      }
     })
   )
 })

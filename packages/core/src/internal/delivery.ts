@@ -109,7 +109,8 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
   }
 
   extendUntil(epochMs: number): Effect.Effect<void, LeaseLost> {
-    return this.lease.extend(() => epochMs - this.host.clock.epoch())
+    // what is no time is none: SQS would be asked for it again and again
+    return this.lease.extend(() => epochMs - this.host.clock.epoch() || 0)
   }
 
   /** Calls `f` when a stop begins: nothing more will be received. The answer takes that back. */
@@ -239,16 +240,25 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     if (problem !== undefined) return this.finish({ asked: settlement, confirmed: false, problem })
     switch (settlement._tag) {
       case "Delete":
-        return this.lease.seal(() => this.sendDelete(settlement))
+        return this.whenSealed(settlement, () => this.sendDelete(settlement))
       case "Leave":
         return this.lease.seal(() => this.finish({ asked: settlement, confirmed: true, problem: undefined }))
       case "DeadLetter":
-        return this.lease.seal(() => this.sendDeadLetter(settlement, settlement.reason, error))
+        return this.whenSealed(settlement, () => this.sendDeadLetter(settlement, settlement.reason, error))
       case "Release": {
         const decidedAt = this.host.clock.now()
         return this.host.whenReleasable(() => this.sendRelease(settlement, settlement.after, decidedAt))
       }
     }
+  }
+
+  /** The extension that was still on the wire may have been refused: then there is nothing of ours to settle. */
+  private whenSealed(asked: Settlement, send: () => void): void {
+    this.lease.seal(() => {
+      const { lost } = this.lease
+      if (lost?.reason === "refused") this.finish({ asked, confirmed: false, problem: lost })
+      else send()
+    })
   }
 
   private sendDelete(asked: Settlement): void {
@@ -265,7 +275,7 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     // it may have had to wait, and the heartbeat went on meanwhile
     const problem = this.lease.over()
     if (problem !== undefined) return this.finish({ asked, confirmed: false, problem })
-    this.lease.seal(() => {
+    this.whenSealed(asked, () => {
       const now = this.host.clock.now()
       const { deadline } = this.lease.now
       const wantedMs = Math.max(0, Duration.toMillis(after) - (now - decidedAt))
@@ -339,10 +349,18 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
   release(after: Duration.DurationInput = 0): Effect.Effect<Settled> {
     return Effect.suspend(() => {
       const taken = this.claim()
-      if (taken !== undefined) return Effect.succeed(taken)
+      if (taken !== undefined)
+        return this.phase === "running" ? Effect.as(this.warnOfRelease, taken) : Effect.succeed(taken)
       this.giveBack(after)
       return this.awaitSettled
     })
+  }
+
+  /** Who overlooks the answer would lose the message: its handler ends with success, and it is deleted. */
+  private get warnOfRelease(): Effect.Effect<void> {
+    return Effect.logWarning(
+      `release was called on message ${this.messageId} while its handler runs, and does nothing: a handler gives its message back with Settlement.endWith(Settlement.Release(after)).`
+    )
   }
 
   /** `undefined`: it was nobody's, and is the caller's now. What ended before anybody took it tells how. */
