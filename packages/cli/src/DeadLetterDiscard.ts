@@ -113,8 +113,8 @@ export const discard = (
       const keep = yield* keeper(options.keepIn)
       const max = options.max ?? defaultMax
       const received = new Set<string>()
-      let discarded = 0
-      let failed = 0
+      const discarded = new Set<string>()
+      const failed = new Set<string>()
       let notPutBack = 0
 
       const remove = (hand: Hands.Hand, letters: ReadonlyArray<DeadLetter>) =>
@@ -132,8 +132,12 @@ export const discard = (
             }))
           )
           const removed = yield* hand.remove(letters.map((l) => l.messageId))
-          discarded += removed.size
-          failed += letters.length - removed.size
+          for (const { messageId } of letters) {
+            if (removed.has(messageId)) {
+              discarded.add(messageId)
+              failed.delete(messageId)
+            } else if (!discarded.has(messageId)) failed.add(messageId)
+          }
         })
 
       const run = Effect.scoped(
@@ -165,9 +169,9 @@ export const discard = (
           const report: DiscardReport = {
             queue: queue.name,
             received: received.size,
-            discarded,
-            kept: received.size - discarded - failed,
-            failed,
+            discarded: discarded.size,
+            kept: received.size - discarded.size - failed.size,
+            failed: failed.size,
             keepIn: options.keepIn,
             stopped: Exit.isSuccess(exit)
               ? undefined

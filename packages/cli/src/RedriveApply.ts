@@ -72,6 +72,14 @@ const check = ({ confirm, ledger, plan }: ApplyOptions): Effect.Effect<void, Ref
       })
     )
   }
+  if (ledger !== undefined && plan.key === null) {
+    return Effect.fail(
+      new Refused({
+        sentence:
+          "This plan does not say where the business key is, so the ledger cannot be asked: make a new plan with --key."
+      })
+    )
+  }
   return Effect.void
 }
 

@@ -1,7 +1,9 @@
 /** A redrive over HTTP, with the real SDK. */
 import { Fault } from "@effect-sqs/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Deferred } from "effect"
+import * as PlatformError from "@effect/platform/Error"
+import * as FileSystem from "@effect/platform/FileSystem"
+import { Context, Deferred, Effect, Fiber } from "effect"
 import { readFile, writeFile } from "node:fs/promises"
 import path from "node:path"
 import { apply, type ApplyOptions } from "../src/RedriveApply.js"
@@ -273,6 +275,55 @@ describe("redrive", () => {
       assert.deepStrictEqual(yield* counters(sqs, "dead"), { visible: 17, inFlight: 0, delayed: 0 })
       assert.strictEqual((yield* bodies(sqs, "jobs")).length, 3)
     })
+  )
+
+  it.scopedLive("a target that is too full is left alone", () =>
+    Effect.gen(function* () {
+      const sqs = yield* served({ queues: pair("jobs", "dead") })
+      yield* deadLetters(sqs, "jobs", numbered(2))
+      for (const { body } of numbered(4)) yield* put(sqs, "jobs", { body })
+      const report = yield* redrive(sqs, { audit: yield* auditIn, limits: { maxBacklog: 3 } })
+      assert.deepInclude(report, { sent: 0, kept: 2 })
+      assert.match(report.stopped ?? "", /jobs holds about 4 messages, the limit is 3/)
+    })
+  )
+
+  it.scopedLive(
+    "the audit log cannot be written any more: what was being sent is reported as unknown, and is not lost",
+    () =>
+      Effect.gen(function* () {
+        const sqs = yield* served({ queues: pair("jobs", "dead") })
+        yield* deadLetters(sqs, "jobs", numbered(3))
+        const real = Context.get(sqs.services, FileSystem.FileSystem)
+        let syncs = 0
+        const noSpace = new PlatformError.SystemError({
+          reason: "Unknown",
+          module: "FileSystem",
+          method: "sync",
+          description: "no space left"
+        })
+        // the disk is full after the second step: started, sending
+        const full: FileSystem.FileSystem = {
+          ...real,
+          open: (file, options) =>
+            Effect.map(real.open(file, options), (opened) =>
+              Object.create(opened, {
+                sync: {
+                  value: Effect.suspend(() => (++syncs <= 2 ? opened.sync : Effect.fail(noSpace)))
+                }
+              })
+            )
+        }
+        const { plan } = yield* dryRun({ queue: "dead", limits: quick }).pipe(Effect.provide(sqs.services))
+        const report = yield* apply({ plan, confirm: "dead", audit: yield* auditIn, actor: "t" }).pipe(
+          Effect.provideService(FileSystem.FileSystem, full),
+          Effect.provide(sqs.services)
+        )
+        sums(report)
+        assert.deepInclude(report, { sent: 0, unknown: 3 })
+        assert.match(report.stopped ?? "", /the audit log cannot be written/)
+        assert.strictEqual((yield* counters(sqs, "dead")).visible, 3)
+      })
   )
 
   it.scopedLive("each goes back to its own source; without one it is kept unless it is said where to", () =>

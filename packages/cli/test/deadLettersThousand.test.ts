@@ -121,7 +121,7 @@ const scene = (fifo: boolean) =>
       key: "$.id",
       ledger,
       scan: 2 * ALL,
-      limits: { canary: 10, rate: 3000, settleMs: 8000, stopPercent: 20, total: ALL }
+      limits: { canary: 10, rate: 3000, settleMs: 15_000, stopPercent: 20, total: ALL }
     }).pipe(Effect.provide(sqs.services))
     const run = (more: Partial<ApplyOptions> = {}) =>
       Effect.gen(function* () {
@@ -187,11 +187,11 @@ describe("a thousand dead letters", () => {
   it.scopedLive(
     `standard, three sources: ${COMPLETED} completed and ${UNKNOWN} unknown in the ledger`,
     () => isThrough(false),
-    240_000
+    400_000
   )
   it.scopedLive(
     `FIFO, three sources, 40 groups: ${COMPLETED} completed and ${UNKNOWN} unknown in the ledger`,
     () => isThrough(true),
-    240_000
+    400_000
   )
 })

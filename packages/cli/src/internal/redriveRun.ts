@@ -61,6 +61,8 @@ const dispatch = (
   Effect.uninterruptible(
     Effect.gen(function* () {
       yield* audit.append(batch.map(sendingStep))
+      // until more is known
+      for (const { letter } of batch) books.set(letter.messageId, "unknown", "it was being sent when the run stopped")
       const byTarget = new Map<Destination, Array<Outgoing>>()
       for (const one of batch) {
         const { to } = one.decision
@@ -250,16 +252,12 @@ export const run = (parts: Parts): Effect.Effect<string | undefined, RunError> =
     for (let n = 1; books.left() > 0; n++) {
       // what came back is seen only behind all others
       while (intake.hasRoom() && (yield* intake.look(0)) > 0);
-      const again = books.tooMany()
+      const again = books.tooMany() ?? ((n - 1) % backlogEvery === 0 ? yield* tooFull(parts) : undefined)
       if (again !== undefined) return again
       const result = yield* step(books.left())
       yield* progress("sending")
       if (result === "done") break
       if (result.end !== undefined) return result.end
-      if (n % backlogEvery === 0) {
-        const full = yield* tooFull(parts)
-        if (full !== undefined) return full
-      }
       if ((yield* Clock.currentTimeMillis) - startedAt > longestRunMs)
         return "it ran for 11 hours: run it again to go on"
     }
