@@ -61,7 +61,7 @@ export const doctor = Command.make("doctor", flags, (asked) =>
     const worker =
       asked.worker === undefined ? undefined : yield* WorkerFile.fromText(yield* files.read(asked.worker), asked.worker)
     const where = yield* Connection.decide(asked)
-    if (screen.isTerminal && Duration.toMillis(asked.wait) > 0) {
+    if (process.stderr.isTTY === true && Duration.toMillis(asked.wait) > 0) {
       yield* Console.error(screen.paint("dim", `Looking twice at the backlog, ${Duration.format(asked.wait)} apart …`))
     }
     const report = yield* Doctor.examine({ queue: asked.queue, where, runs, worker, wait: asked.wait }).pipe(

@@ -77,6 +77,9 @@ const flags = {
     Options.withDescription(`US dollars for a million requests; ${PRICE_USD_PER_MILLION} unless given`)
   ),
   svg: Flags.optional(Flags.path("svg")).pipe(Options.withDescription("writes a chart into this file")),
+  progress: Options.boolean("progress").pipe(
+    Options.withDescription("tells on stderr how far it is; it does so on a terminal anyway")
+  ),
   json: Flags.json
 }
 
@@ -126,13 +129,14 @@ export const lab = Command.make("lab", flags, (asked) =>
       seed: asked.seed,
       priceUsd: asked.price
     }
-    const isWatched = process.stderr.isTTY === true
-    const note = (text: string) => Effect.sync(() => void process.stderr.write(`\r\u001b[K${text}`))
+    const isTerminal = process.stderr.isTTY === true
+    const note = (text: string) =>
+      Effect.sync(() => void process.stderr.write(isTerminal ? `\r\u001b[K${text}` : `${text}\n`))
     const progress = (name: string, share: number) =>
-      isWatched ? note(`${name}: ${Math.round(share * 100)} % of the jobs sent`) : Effect.void
+      isTerminal || asked.progress ? note(`${name}: ${Math.round(share * 100)} % of the jobs sent`) : Effect.void
     const startedAt = yield* Clock.currentTimeMillis
     const report = yield* Lab.run(scenario, yield* sets(asked), progress).pipe(
-      Effect.ensuring(isWatched ? note("") : Effect.void)
+      Effect.ensuring(isTerminal ? note("") : Effect.void)
     )
     const seconds = ((yield* Clock.currentTimeMillis) - startedAt) / 1000
     if (asked.svg !== undefined) yield* files.write(asked.svg, LabSvg.draw(report))

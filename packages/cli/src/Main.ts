@@ -38,7 +38,8 @@ const footer = HelpDoc.blocks([
     HelpDoc.p("2  flags, arguments or files that cannot be used"),
     HelpDoc.p("3  SQS cannot be reached, refuses, or does not have the queue"),
     HelpDoc.p("130  stopped by Ctrl-C or SIGTERM")
-  ])
+  ]),
+  HelpDoc.p(`Completions for a shell: ${NAME} --completions bash, zsh or fish.`)
 ])
 
 const app: Omit<CliApp.CliApp.ConstructorArgs<never>, "command"> = {
@@ -91,7 +92,6 @@ export const run = (args: ReadonlyArray<string>): Effect.Effect<number> => {
   )
   return Effect.suspend(() => (Screen.hasColours() ? command : withoutColours(command))).pipe(
     Effect.catchAllCause((cause) => {
-      if (Cause.isInterruptedOnly(cause)) return Effect.as(say("Stopped."), ExitCode.stopped)
       const [defect] = [...Cause.defects(cause)]
       const message = defect instanceof Error ? defect.message : String(defect)
       const trace = process.env.EFFECT_SQS_TRACE === undefined ? "" : `\n${Cause.pretty(cause)}`
@@ -99,7 +99,8 @@ export const run = (args: ReadonlyArray<string>): Effect.Effect<number> => {
         say(`This is a fault of ${NAME}, please report it: ${message} (EFFECT_SQS_TRACE=1 shows where).${trace}`),
         ExitCode.defect
       )
-    })
+    }),
+    Effect.onInterrupt(() => say("Stopped."))
   )
 }
 

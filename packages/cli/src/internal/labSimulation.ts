@@ -139,6 +139,7 @@ const startWorkers = (
   settings: Settings,
   books: Books,
   requests: Requests,
+  alive: Map<number, Worker>,
   broken: Deferred.Deferred<never, CliError>
 ) =>
   Effect.gen(function* () {
@@ -152,8 +153,6 @@ const startWorkers = (
       redelivery: redeliveryOf(set.worker),
       onLeaseLost: set.onLeaseLost
     } as const
-    const alive = new Map<number, Worker>()
-
     const spawn = (worker: number) =>
       Effect.gen(function* () {
         const open = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
@@ -186,7 +185,6 @@ const startWorkers = (
     for (let worker = 0; worker < workers; worker++) {
       yield* crashesPerHour > 0 ? Effect.fork(mortal(worker)) : spawn(worker)
     }
-    return Effect.suspend(() => Effect.forEach(alive.values(), ({ kill }) => kill, { discard: true }))
   })
 
 const PROGRESS_STEPS = 20
@@ -210,7 +208,6 @@ export const simulate = (settings: Settings): Effect.Effect<Trial, CliError | Si
     }
     const startedAt = yield* SimClock.trueTimeMillis
     const broken = yield* Deferred.make<never, CliError>()
-    const killAll = yield* startWorkers(settings, books, requests, broken)
 
     const isOver = Effect.map(Effect.orDie(virtual.counters(QUEUE)), (c) => c.visible + c.inFlight + c.delayed === 0)
     const story = Effect.gen(function* () {
@@ -225,11 +222,14 @@ export const simulate = (settings: Settings): Effect.Effect<Trial, CliError | Si
       const end = startedAt + durationMs + tailMs
       while ((yield* SimClock.trueTimeMillis) < end && !(yield* isOver)) yield* Effect.sleep(LOOK_MS)
     })
-    yield* Effect.raceAll([story, Deferred.await(broken)])
+    const alive = new Map<number, Worker>()
+    yield* startWorkers(settings, books, requests, alive, broken).pipe(
+      Effect.zipRight(Effect.raceAll([story, Deferred.await(broken)])),
+      // no drain: what they would do after this concerns nobody
+      Effect.ensuring(Effect.suspend(() => Effect.forEach(alive.values(), ({ kill }) => kill, { discard: true })))
+    )
 
     const endedAt = yield* SimClock.trueTimeMillis
-    // what they would do now concerns nobody
-    yield* killAll
     const dead = yield* Effect.orDie(virtual.counters(DEAD))
     return trialOf(settings, books, requests, dead.visible + dead.inFlight, (endedAt - startedAt) / 1000)
   })
