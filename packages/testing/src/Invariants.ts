@@ -49,11 +49,23 @@ const invariant = (section: number, name: string, says: string, check: Check): I
     const { process, queue } = expectations
     const isMeant = (d: Delivery) =>
       (queue === undefined || d.queue === queue) && (process === undefined || d.process === process)
-    const deliveries = view.deliveries.filter(isMeant)
+    const deliveries = view.deliveries.filter(isMeant).map(asTold(expectations))
     const end = view.entries.at(-1)?.at ?? 0
     return check({ view, expectations, deliveries, end }).map((found) => ({ invariant: name, section, ...found }))
   }
 })
+
+/** Of what never ran, what was asked last settled it, if the consumer says that it is settled. */
+const asTold =
+  ({ isSettled }: Expectations) =>
+  (delivery: Delivery): Delivery => {
+    const { asks, receiptHandle, runs } = delivery
+    const last = asks.at(-1)
+    if (runs.length > 0 || last === undefined || asks.some((ask) => ask.kind !== "beat")) return delivery
+    return isSettled?.(receiptHandle) === true
+      ? { ...delivery, asks: [...asks.slice(0, -1), { ...last, kind: "release" }] }
+      : delivery
+  }
 
 /**
  * All invariants that a journal can show.

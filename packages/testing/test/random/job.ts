@@ -28,7 +28,7 @@ export const policyOf = (name: RedeliveryName): Redelivery.Redelivery<any> | und
     case "soon":
       return Redelivery.release("3 seconds")
     case "late":
-      return Redelivery.release("5 minutes")
+      return Redelivery.release("1 minute")
     case "leave":
       return Redelivery.leave
     case "delete":

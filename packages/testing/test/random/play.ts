@@ -76,6 +76,8 @@ const canProbe = (scene: Scene) => (w: WorkerScene) =>
 export const mostPrefetched = (kind: Scene["kind"], w: WorkerScene): number =>
   w.prefetch ?? (kind === "fifo" ? Math.min(100, Math.max(20, 4 * w.concurrency)) : 20)
 
+const lengthOf = (stalls: WorkerScene["stalls"]) => stalls.reduce((sum, { afterMs, ms }) => sum + afterMs + ms, 0)
+
 const EMPTY_WITHIN_S = 4 * 3600
 const PROBE_WITHIN = "10 seconds"
 
@@ -188,8 +190,9 @@ const program = (scene: Scene) =>
       const places = survivors.reduce((sum, w) => sum + w.concurrency, 0)
       let taken: number | undefined
       if (emptied && survivors.every(canProbe(scene))) {
-        // time for polls that were refused last, for stalls, and for whoever was told to stop
-        yield* Effect.sleep("3 minutes")
+        // time for polls that were refused last, and for stalls that are still to come
+        const quietAt = Math.max(...scene.workers.map(({ stalls, startAt }) => startAt + lengthOf(stalls)))
+        yield* Effect.sleep(30_000 + Math.max(0, quietAt - (yield* SimClock.progress).elapsedMs))
         const n = scene.workers.reduce((sum, w) => sum + w.concurrency + mostPrefetched(kind, w), 0)
         for (let i = 0; i < n; i++) {
           const fifo = { groupId: `probe-${i}`, deduplicationId: `probe-${i}` }

@@ -121,7 +121,8 @@ const workerOf = (seed: number, i: number, queueVisibilityS: number, calmAt: num
   const visibilityS = chance("visibility given", 0.5) ? one("visibility", [1, 2, 5, 10, 20, 30, 60, 120]) : undefined
   const extendByS = chance("extendBy given", 0.4) ? one("extendBy", [1, 2, 5, 10, 30, 60, 120]) : undefined
   const visible = visibilityS ?? queueVisibilityS
-  const longestBeatMs = Math.min(visible, extendByS ?? visible) * 1000 - 1
+  // later than that a lease counts as over before its first beat
+  const longestBeatMs = Math.min(visible, extendByS ?? visible) * 940
   const startAt = i === 0 ? 0 : int("start", 0, 30_000)
   const killed = chance("killed", 0.07)
   const lives = i === 0 ? chance("lives", 0.6) : chance("lives", 0.3)
@@ -172,6 +173,9 @@ export const sceneOf = (seed: number): Scene => {
   const calmAt = one("calm", [20_000, 60_000, 120_000, 240_000])
   const n = one("workers", [1, 1, 1, 2, 2, 3])
   const kind = chance("fifo", 0.4) ? "fifo" : "standard"
+  const maxReceiveCount = chance("no dead letters", 0.2) ? undefined : one("maxReceiveCount", [1, 2, 3, 4, 5, 10, 100])
+  // without dead letters one that cannot be decoded blocks its group for ever
+  const blocks = kind === "fifo" && maxReceiveCount === undefined
   // in a third of the scenes nothing of a kind goes wrong at all
   const rate = (name: string, most: number) => (chance(`${name} at all`, 0.6) ? part(name) * most : 0)
   return {
@@ -180,12 +184,12 @@ export const sceneOf = (seed: number): Scene => {
     order: chance("random order", 0.5) ? "random" : "fifo",
     anyReading: chance("any reading", 0.3),
     queueVisibilityS,
-    maxReceiveCount: chance("no dead letters", 0.2) ? undefined : one("maxReceiveCount", [1, 2, 3, 4, 5, 10, 100]),
+    maxReceiveCount,
     requestTimeoutMs: chance("client timeout", 0.3) ? one("client timeout ms", [1000, 3000, 8000]) : undefined,
     messages: int("messages", 1, 30),
     groups: int("groups", 1, 8),
     pauseMs: one("pause", [0, 0, 100, 1000, 5000]),
-    undecodable: chance("undecodable at all", 0.3) ? part("undecodable") * 0.3 : 0,
+    undecodable: !blocks && chance("undecodable at all", 0.3) ? part("undecodable") * 0.3 : 0,
     workers: Array.from({ length: n }, (_, i) => workerOf(seed, i, queueVisibilityS, calmAt, n)),
     calmAt,
     faults: {

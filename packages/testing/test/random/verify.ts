@@ -41,7 +41,7 @@ const common = (played: Played, workers: ReadonlyArray<WorkerScene>): Invariants
     graceMs: scene.jobs.ignoresMs + Math.max(...workers.map(stalledMs)),
     mayRunOut: workers.some((w) => w.heartbeatMs === "off" || w.limitS !== undefined || w.stalls.length > 0),
     clockJumps: workers.some((w) => w.jumps.length > 0),
-    neverRuns: (id) => undecodable.has(id) || (scene.maxReceiveCount ?? 100) < 4
+    neverRuns: (id) => undecodable.has(id)
   }
 }
 
@@ -162,6 +162,13 @@ const recovers = ({ calm }: Played): Array<Broken> => {
     : broken(`of ${calm.places} places only ${calm.taken} could be taken once all was done`)
 }
 
+/**
+ * A receive count that is spent without a run. In a FIFO group each failure gives back all that waits behind it but the
+ * first, and several stops and failures may come together: with few receives allowed that is known to happen.
+ */
+const isKnown = ({ scene }: Played, { name }: Broken): boolean =>
+  name === "neverRanNeverDead" && (scene.maxReceiveCount ?? 100) < (scene.kind === "fifo" ? 20 : 4)
+
 export const verify = (played: Played): ReadonlyArray<Broken> => {
   const view = JournalQuery.read(played.entries)
   const all = common(played, played.scene.workers)
@@ -177,7 +184,7 @@ export const verify = (played: Played): ReadonlyArray<Broken> => {
     ...played.workers.flatMap((w) => tells(view, w)),
     ...losesNothing(played, view),
     ...recovers(played)
-  ]
+  ].filter((b) => !isKnown(played, b))
 }
 
 /** The names of what is broken, each in a line, and the lives of the first messages that it concerns. */

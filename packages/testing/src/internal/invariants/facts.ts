@@ -76,10 +76,18 @@ export const safeEnd = (delivery: Delivery, index: number): number => {
     const askedMs = deadline.until - deadline.from.at
     const until = ask.sent.at + askedMs - guard(askedMs)
     const isKnown = ask.outcome === "done" && ask.ended!.index <= index
-    // a lease that was cut short is so, though nobody said it
+    // an answer that came after the end is of no use: the lease was lost by then
+    if (isKnown && ask.ended!.at >= end) break
+    // one that was cut short is so, though nobody said it
     end = isKnown ? until : Math.min(end, until)
   }
   return end
+}
+
+/** The last beat did not help: it had no success, or none in time. */
+export const beatFailed = (delivery: Delivery): boolean => {
+  const beat = delivery.asks.findLast((ask) => ask.kind === "beat")
+  return beat !== undefined && (beat.outcome !== "done" || beat.ended!.at >= safeEnd(delivery, beat.ended!.index - 1))
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Checks of how deliveries are settled. */
 import { type Ask, type Delivery, settlementsOf } from "../../JournalQuery.js"
 import {
+  beatFailed,
   type Check,
   type Facts,
   type Finding,
@@ -26,16 +27,20 @@ export const deletedOnlyAfterSuccess: Check = (facts) => {
     if (!copied.has(messageId) && copies.filter((index) => index < before).length > copied.size) copied.add(messageId)
     return copied.has(messageId)
   }
-  const isFinished = (delivery: Delivery, before: number) =>
+  const isFinished = (messageId: string, before: number) =>
     view.messages
-      .get(delivery.messageId)!
+      .get(messageId)!
       .deliveries.some((d) => d.runs.some((r) => r.outcome === "success" && r.ended!.index < before))
-  const isAllowed = (delivery: Delivery, index: number) =>
-    isFinished(delivery, index) ||
+  // by this delivery, or by one before it whose delete had failed
+  const hasRun = (messageId: string, before: number) =>
+    view.messages
+      .get(messageId)!
+      .deliveries.some((d) => d.runs.some((r) => r.ended !== undefined && r.ended.index < before))
+  const isAllowed = ({ messageId }: Delivery, index: number) =>
+    isFinished(messageId, index) ||
     (expectations.policyDeletes === true &&
-      (expectations.neverRuns?.(delivery.messageId) === true ||
-        delivery.runs.some((r) => r.ended !== undefined && r.ended.index < index))) ||
-    hasCopy(delivery.messageId, index)
+      (expectations.neverRuns?.(messageId) === true || hasRun(messageId, index))) ||
+    hasCopy(messageId, index)
   return deliveries
     .flatMap((delivery) => delivery.asks.map((ask) => ({ delivery, ask })))
     .filter(({ ask }) => ask.kind === "delete")
@@ -124,12 +129,9 @@ export const nothingStranded: Check = (facts) => {
     if (delivery.arrived === undefined) return []
     const open = delivery.runs.find((run) => run.ended === undefined)
     if (open !== undefined) return [ofDelivery(delivery, open.started.at, "its run has not ended")]
-    if (settlementsOf(delivery).length > 0 || expectations.isSettled?.(delivery.receiptHandle) === true) return []
+    if (settlementsOf(delivery).length > 0) return []
     const refused = delivery.asks.find((ask) => ask.kind === "beat" && tellsLoss(ask))?.ended
-    const beat = delivery.asks.findLast((ask) => ask.kind === "beat")
-    const ranOut =
-      safeEnd(delivery, Infinity) <= end &&
-      (expectations.mayRunOut === true || (beat !== undefined && beat.outcome !== "done"))
+    const ranOut = safeEnd(delivery, Infinity) <= end && (expectations.mayRunOut === true || beatFailed(delivery))
     const last = delivery.runs.at(-1)
     if (last?.ended === undefined) {
       // the policy decides of what cannot be decoded

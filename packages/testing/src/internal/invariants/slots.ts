@@ -1,6 +1,6 @@
 /** Checks of how much a consumer takes on, and of its stop. */
 import { type Delivery, type Moment, settlementsOf } from "../../JournalQuery.js"
-import { type Check, type Finding, ofDelivery, safeEnd, tellsLoss } from "./facts.js"
+import { beatFailed, type Check, type Finding, ofDelivery, safeEnd, tellsLoss } from "./facts.js"
 
 /**
  * How soon a delivery that is not wanted any more is given back, once no receive is open that could take it straight back.
@@ -43,7 +43,7 @@ export const runningWithinConcurrency: Check = ({ deliveries, expectations: { co
 
 export const inHandWithinBounds: Check = ({
   deliveries,
-  expectations: { clockJumps, concurrency, kind, prefetch = 0 },
+  expectations: { clockJumps, concurrency, kind, neverRuns, prefetch = 0 },
   view
 }) => {
   // without runs in the journal nothing tells when a slot is free
@@ -53,6 +53,8 @@ export const inHandWithinBounds: Check = ({
   const steps = deliveries.flatMap((delivery): Array<Step> => {
     const { arrived } = delivery
     if (arrived === undefined) return []
+    // what cannot be decoded may be left as soon as it is there, and nothing tells of that
+    if (neverRuns?.(delivery.messageId) === true && settlementsOf(delivery).length === 0) return []
     const end = placeFree(delivery, failures?.get(delivery.groupId) ?? [])
     if (end === undefined) return [{ ...arrived, change: 1, delivery }]
     if (end.at < arrived.at || (end.at === arrived.at && end.index < arrived.index)) return []
@@ -78,21 +80,30 @@ const placeFree = (delivery: Delivery, groupFails: ReadonlyArray<Moment>): Momen
   const moments = [
     settlementsOf(delivery)[0]?.sent,
     delivery.asks.find((ask) => ask.kind === "beat" && tellsLoss(ask))?.ended,
-    groupFails.find((m) => m.index > arrived!.index),
+    groupFails.find((m) => (m.index < 0 ? m.at >= arrived!.at : m.index > arrived!.index)),
     { at: safeEnd(delivery, Infinity), index: -1 }
   ]
   return moments.filter((m) => m !== undefined).sort((a, b) => a.at - b.at || a.index - b.index)[0]
 }
 
-/** When a run of a group ended without success: what waits behind it is no longer in hand, it is on its way back. */
+/**
+ * When a group lost its order: a run of it ended without success, or a lease of it was lost, or it was not deleted. What
+ * waits behind it is no longer in hand, it is on its way back.
+ */
 const groupFailures = (deliveries: ReadonlyArray<Delivery>): ReadonlyMap<string | undefined, ReadonlyArray<Moment>> => {
   const failures = new Map<string | undefined, Array<Moment>>()
-  for (const { groupId, runs } of deliveries) {
+  for (const delivery of deliveries) {
+    const { asks, groupId, runs } = delivery
     if (groupId === undefined) continue
     const ends = runs.flatMap(({ ended, outcome }) => (ended === undefined || outcome === "success" ? [] : [ended]))
-    failures.set(groupId, [...(failures.get(groupId) ?? []), ...ends])
+    const moments = [
+      ...ends,
+      ...asks.flatMap((ask) => (ask.kind === "release" ? [ask.sent] : ask.ended && tellsLoss(ask) ? [ask.ended] : [])),
+      ...(asks.some((ask) => ask.kind !== "beat") ? [] : [{ at: safeEnd(delivery, Infinity), index: -1 }])
+    ]
+    failures.set(groupId, [...(failures.get(groupId) ?? []), ...moments])
   }
-  for (const ends of failures.values()) ends.sort((a, b) => a.index - b.index)
+  for (const ends of failures.values()) ends.sort((a, b) => a.at - b.at || a.index - b.index)
   return failures
 }
 
@@ -113,8 +124,10 @@ export const stopRunsNothing: Check = ({
     } else if (e._tag === "CallEnded" && receives.has(e.call)) lastAnswer = e.at
   }
   return deliveries.flatMap((delivery): Array<Finding> => {
-    const run = delivery.runs.find((r) => r.started.at > stoppedAt)
-    if (run !== undefined) return [ofDelivery(delivery, run.started.at, "run started after the stop")]
+    // a later one is a retry inside the same delivery
+    const run = delivery.runs[0]
+    if (run !== undefined && run.started.at > stoppedAt)
+      return [ofDelivery(delivery, run.started.at, "run started after the stop")]
     const { arrived } = delivery
     if (arrived === undefined || arrived.at <= stoppedAt || delivery.runs.length > 0) return []
     const given = settlementsOf(delivery)[0]?.sent.at ?? end
@@ -126,9 +139,8 @@ export const stopRunsNothing: Check = ({
 
 /** The lease was lost though the consumer did what it could. */
 const isForced = (delivery: Delivery, mayRunOut: boolean): boolean => {
-  const beat = delivery.asks.findLast((ask) => ask.kind === "beat")
   const ranOut = mayRunOut && settlementsOf(delivery).length === 0
-  return ranOut || (beat !== undefined && beat.outcome !== "done")
+  return ranOut || beatFailed(delivery)
 }
 
 export const neverRanNeverDead: Check = ({ expectations, view }) =>
