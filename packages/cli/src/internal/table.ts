@@ -1,6 +1,5 @@
 /** Tables of text, columns aligned. */
 
- 
 const ANSI = /\u001b\[[0-9;]*m/g
 
 /** Characters on the screen. All that is printed here is one cell a character. */
