@@ -6,8 +6,9 @@
 import { show } from "./internal/durations.js"
 import { count, percent, usd } from "./internal/numbers.js"
 import { table, wrap } from "./internal/table.js"
-import type { LabReport, Trial } from "./Lab.js"
+import type { LabReport } from "./Lab.js"
 import type { Screen } from "./Screen.js"
+import type { Trial } from "./Trial.js"
 
 const seconds = (s: number | null) => (s === null ? "–" : show(s * 1000))
 

@@ -6,8 +6,9 @@
 import { show } from "./internal/durations.js"
 import { count, percent, usd } from "./internal/numbers.js"
 import { line, picture, rect, say, SERIES } from "./internal/svg.js"
-import type { LabReport, Trial } from "./Lab.js"
+import type { LabReport } from "./Lab.js"
 import { conditions, title } from "./LabPicture.js"
+import type { Trial } from "./Trial.js"
 
 const WIDTH = 960
 const MARGIN = 20
