@@ -31,6 +31,8 @@ import type { RedriveCounts, RedriveReport } from "./RedriveReport.js"
 export interface RedriveProgress {
   readonly phase: Phase
   readonly counts: RedriveCounts
+  /** of those kept, how many are in hand and not decided yet */
+  readonly undecided: number
   readonly settled: RedriveReport["settled"]
   /** how many the plan sends at most */
   readonly total: number
@@ -130,8 +132,13 @@ export const apply = (
         resendUnknown: options.resendUnknown === true
       }
       const progress = (phase: Phase) =>
-        options.onProgress?.({ phase, counts: books.counts(), settled: books.settled(), total: plan.limits.total }) ??
-        Effect.void
+        options.onProgress?.({
+          phase,
+          counts: books.counts(),
+          undecided: books.undecided(),
+          settled: books.settled(),
+          total: plan.limits.total
+        }) ?? Effect.void
       const startedAt = yield* Clock.currentTimeMillis
       let notPutBack = 0
       const attempt = Effect.scoped(

@@ -5,6 +5,7 @@
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
+import * as Prompt from "@effect/cli/Prompt"
 import type { Ledger } from "@effect-sqs/ledger/LedgerService"
 import { nameOf } from "@effect-sqs/core/SqsQueue"
 import * as Console from "effect/Console"
@@ -16,9 +17,11 @@ import type { LedgerUnavailable } from "./DeadLetterError.js"
 import { isEmpty } from "./DeadLetterFilter.js"
 import * as Flags from "./Flags.js"
 import * as flags from "./internal/deadLetterFlags.js"
+import { messages } from "./internal/deadLetterText.js"
+import { NO_DESTINATION } from "./internal/redriveDecide.js"
 import * as text from "./internal/redriveText.js"
 import { apply, type RedriveProgress } from "./RedriveApply.js"
-import { dryRun } from "./RedriveDryRun.js"
+import { type DryRun, dryRun } from "./RedriveDryRun.js"
 import * as RedriveLedger from "./RedriveLedger.js"
 import * as RedriveMoveTasks from "./RedriveMoveTasks.js"
 import * as RedrivePlan from "./RedrivePlan.js"
@@ -130,35 +133,50 @@ const applyLine = (asked: Asked, queue: string): string =>
     `--confirm ${queue}`
   ].join(" ")
 
+const look = (asked: Asked, unknownTo: string | undefined) =>
+  withLedger(asked, (ledger) =>
+    Effect.gen(function* () {
+      return yield* dryRun({
+        queue: asked.queue,
+        anyQueue: asked.anyQueue,
+        filter: yield* flags.filterOf(asked),
+        to: asked.to,
+        unknownTo,
+        key: asked.key,
+        namespace: asked.namespace,
+        ledger,
+        scan: asked.scan,
+        time: asked.scanTime,
+        limits: {
+          canary: asked.canary,
+          settleMs: asked.settle === undefined ? undefined : Duration.toMillis(asked.settle),
+          rate: asked.rate,
+          total: asked.total,
+          maxRedrives: asked.maxRedrives,
+          stopPercent: asked.stopPercent,
+          stopInARow: asked.stopInARow,
+          maxBacklog: asked.maxBacklog
+        }
+      })
+    })
+  )
+
+/** On a terminal: where those go whose source nobody recorded. The answer takes a second look. */
+const askedWhere = (asked: Asked, result: DryRun) =>
+  Effect.gen(function* () {
+    const lost = result.plan.keep.find(({ why }) => why === NO_DESTINATION)?.count ?? 0
+    const { isTerminal } = yield* Screen
+    if (lost === 0 || asked.json || !isTerminal || process.stdin.isTTY !== true) return result
+    const answer = yield* Prompt.text({
+      message: `Nobody recorded where ${messages(lost)} came from. To which queue shall they go? (empty: they stay)`
+    }).pipe(Effect.catchTag("QuitException", () => Effect.interrupt))
+    return answer.trim() === "" ? result : yield* look(asked, answer.trim())
+  })
+
 const makePlan = (asked: Asked) =>
   Effect.gen(function* () {
     const screen = yield* Screen
-    const result = yield* withLedger(asked, (ledger) =>
-      Effect.gen(function* () {
-        return yield* dryRun({
-          queue: asked.queue,
-          anyQueue: asked.anyQueue,
-          filter: yield* flags.filterOf(asked),
-          to: asked.to,
-          unknownTo: asked.unknownTo,
-          key: asked.key,
-          namespace: asked.namespace,
-          ledger,
-          scan: asked.scan,
-          time: asked.scanTime,
-          limits: {
-            canary: asked.canary,
-            settleMs: asked.settle === undefined ? undefined : Duration.toMillis(asked.settle),
-            rate: asked.rate,
-            total: asked.total,
-            maxRedrives: asked.maxRedrives,
-            stopPercent: asked.stopPercent,
-            stopInARow: asked.stopInARow,
-            maxBacklog: asked.maxBacklog
-          }
-        })
-      })
-    )
+    const result = yield* askedWhere(asked, yield* look(asked, asked.unknownTo))
     const { checks, plan } = result
     const isBlocked = checks.some((c) => c.state === "blocks")
     const hasWork = plan.send > 0 || plan.delete.length > 0

@@ -33,9 +33,9 @@ const reasonWidth = (look: Look) => Math.max(24, look.columns - 64)
 export const looking = (looked: number, notPutBack: number): string =>
   looked === 0
     ? "Nothing was received."
-    : `Looking counted one receive on each of ${messages(looked)}. ` +
+    : `Looking counted one receive on ${looked === 1 ? "this message" : `each of these ${messages(looked)}`}. ` +
       (notPutBack === 0
-        ? "All are put back."
+        ? `${looked === 1 ? "It is" : "All are"} put back.`
         : `${messages(notPutBack)} could not be put back at once: they come back within two minutes.`)
 
 export const groups = (all: ReadonlyArray<DeadLetterGroup>, look: Look): ReadonlyArray<string> =>

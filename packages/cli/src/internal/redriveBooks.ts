@@ -132,6 +132,13 @@ export class Books {
       : undefined
   }
 
+  /** how many are in hand, and nothing is decided yet */
+  undecided(): number {
+    let n = 0
+    for (const o of this.outcomes.values()) if (o === undefined) n++
+    return n
+  }
+
   counts(): RedriveCounts {
     const counts = { received: this.outcomes.size, sent: 0, deleted: 0, kept: 0, failed: 0, unknown: 0 }
     for (const o of this.outcomes.values()) counts[o?.outcome ?? "kept"]++

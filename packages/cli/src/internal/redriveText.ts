@@ -39,13 +39,16 @@ const listed = (title: string, list: RedrivePlan["keep"]): ReadonlyArray<string>
   list.length === 0 ? [] : [title, ...list.map(({ count: n, why }) => `  ${count(n)}  ${why}`)]
 
 const how = ({ limits, ledger, send }: RedrivePlan): string => {
+  const total = `${messages(limits.total)} at most${limits.total === send ? "" : ` (${count(send)} were seen)`}`
+  const wait = `waits ${durations.show(limits.settleMs)} ${ledger ? "at most until the ledger has them completed" : "whether any comes back"}`
   const first =
     limits.canary === 0
-      ? `${messages(limits.total)} at most`
-      : `first ${count(Math.min(limits.canary, limits.total))}, which have ${durations.show(limits.settleMs)} to ` +
-        `${ledger ? "be completed in the ledger" : "come back"}; then the others, ${count(limits.total)} in all at most (${count(send)} seen)`
+      ? total
+      : limits.total <= limits.canary
+        ? `${total}, and ${wait}`
+        : `${total}: first ${count(limits.canary)}, ${wait}, then the others`
   return (
-    `It would send ${first}, ${count(limits.rate)} a second. It stops when more than ${limits.stopPercent} % of those sent, or ` +
+    `Applied, it sends ${first}; ${count(limits.rate)} a second. It stops when more than ${limits.stopPercent} % of those sent, or ` +
     `${limits.stopInARow} in a row, fail again. No message is redriven more than ${limits.maxRedrives} times.`
   )
 }
@@ -113,7 +116,7 @@ export const report = (r: RedriveReport, look: Look): string => {
 const BAR = 24
 
 /** One line, to be drawn over the one before. */
-export const bar = ({ counts, phase, settled, total }: RedriveProgress, look: Look): string => {
+export const bar = ({ counts, phase, settled, total, undecided }: RedriveProgress, look: Look): string => {
   const done = Math.min(total, settled.completed + settled.failed + settled.pending)
   const filled = total === 0 ? BAR : Math.round((BAR * done) / total)
   const told = `${look.paint("green", "█".repeat(filled))}${look.paint("dim", "░".repeat(BAR - filled))} ${count(done)}/${count(total)} ${phase}`
@@ -121,7 +124,7 @@ export const bar = ({ counts, phase, settled, total }: RedriveProgress, look: Lo
     settled.completed > 0 ? `${count(settled.completed)} completed` : "",
     settled.failed > 0 ? `${count(settled.failed)} failed again` : "",
     counts.deleted > 0 ? `${count(counts.deleted)} deleted` : "",
-    counts.kept > 0 ? `${count(counts.kept)} kept` : "",
+    counts.kept > undecided ? `${count(counts.kept - undecided)} kept` : "",
     counts.failed > 0 ? `${count(counts.failed)} not taken` : "",
     counts.unknown > 0 ? `${count(counts.unknown)} unknown` : ""
   ].filter((text) => text !== "")
