@@ -15,7 +15,7 @@ import { Awake } from "./internal/awake.js"
 import { type Forker, interrupt, within } from "./internal/fork.js"
 import type { Observer } from "./internal/observer.js"
 import type { Slots } from "./internal/slots.js"
-import { inWords } from "./internal/text.js"
+import { inWords, saying } from "./internal/text.js"
 import type { LeaseClock } from "./internal/time.js"
 import type { LeaseSettings } from "./Lease.js"
 import type { ReceivedMessage, Sqs } from "./Sqs.js"
@@ -265,7 +265,7 @@ export class Poller {
       operation: "ReceiveMessage",
       queue,
       code: "Defect",
-      detail: inWords(error),
+      detail: saying(() => String(error)),
       cause: error
     })
   }

@@ -5,7 +5,7 @@ import * as Random from "effect/Random"
 import type { EntryResult } from "../Sqs.js"
 import { NetworkError, type SqsError, type SqsOperation, ServiceError, isSqsError } from "../SqsError.js"
 import { type Forker, within } from "./fork.js"
-import { inWords } from "./text.js"
+import { saying } from "./text.js"
 import type { LeaseClock } from "./time.js"
 
 /** SQS takes at most ten entries to a call. */
@@ -189,7 +189,7 @@ export class Batcher<Entry> {
     const { operation, queue } = this.options
     const error = isSqsError(squashed)
       ? squashed
-      : new ServiceError({ operation, queue, code: "Defect", detail: inWords(squashed), cause: squashed })
+      : new ServiceError({ operation, queue, code: "Defect", detail: saying(() => String(squashed)), cause: squashed })
     return { _tag: "Failed", error }
   }
 
