@@ -44,7 +44,28 @@ describe("a refused extension", () => {
 
   it.effect("by hand: a beat that waited for it is not sent", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* mostAsked(seconds(9.5)), 1)
+      assert.strictEqual(yield* mostAsked(seconds(8.5)), 1)
+    })
+  )
+
+  it.effect("by hand, while the handler takes long to clean up: no beat is sent meanwhile", () =>
+    Effect.gen(function* () {
+      const sent = yield* play(
+        {
+          queue: { faults: refused },
+          worker,
+          handler: (_, delivery) =>
+            Effect.zipRight(Effect.delay(delivery.extend("30 seconds"), seconds(8.5)), Effect.never).pipe(
+              Effect.onExit(() => Effect.sleep(seconds(5)))
+            )
+        },
+        (stage) =>
+          Effect.gen(function* () {
+            yield* Effect.sleep(seconds(18))
+            return stage.deliveries()[0]!.asks.length
+          })
+      )
+      assert.strictEqual(sent, 1)
     })
   )
 

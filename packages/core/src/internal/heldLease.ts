@@ -174,6 +174,8 @@ export class HeldLease implements Watched {
     if (this.lost !== undefined) return this.lost
     const lost = this.lossOf(reason, cause)
     this.lost = lost
+    // a handler may take its time to end: what is lost is not extended meanwhile
+    this.stopHeartbeat()
     this.host.observer.leaseLost(this.owner, lost)
     this.owner.leaseWasLost(lost)
     return lost
