@@ -6,6 +6,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import { Context, Deferred, Effect, Fiber } from "effect"
 import { readFile, writeFile } from "node:fs/promises"
 import path from "node:path"
+import { LedgerUnavailable } from "../src/DeadLetterError.js"
 import { apply, type ApplyOptions } from "../src/RedriveApply.js"
 import { dryRun, type DryRunOptions } from "../src/RedriveDryRun.js"
 import type { LedgerLook } from "../src/RedriveLedger.js"
@@ -150,6 +151,60 @@ describe("redrive", () => {
       assert.deepStrictEqual((yield* bodies(sqs, "dead")).map(idIn), ["k1", "k2", "k3"])
       assert.deepStrictEqual(yield* counters(sqs, "dead"), { visible: 3, inFlight: 0, delayed: 0 })
     })
+  )
+
+  it.scopedLive("the ledger fails in the middle: nothing is sent without its answer, and all is put back", () =>
+    Effect.gen(function* () {
+      const sqs = yield* served({ queues: pair("jobs", "dead") })
+      yield* deadLetters(sqs, "jobs", numbered(15))
+      let asked = 0
+      const ledger: LedgerLook = () =>
+        Effect.suspend(() =>
+          ++asked > 15 + 12
+            ? Effect.fail(new LedgerUnavailable({ detail: "connection refused" }))
+            : Effect.succeed({ state: "none", action: "send", why: "new" } as const)
+        )
+      // the dry run asks for each of 15, the run for 10 and then for two more
+      const report = yield* redrive(sqs, { ledger, key: "$.id", audit: yield* auditIn })
+      sums(report)
+      assert.deepInclude(report, { sent: 10, kept: 5, unknown: 0 })
+      assert.match(report.stopped ?? "", /The ledger cannot be asked: connection refused/)
+      assert.deepStrictEqual(yield* counters(sqs, "dead"), { visible: 5, inFlight: 0, delayed: 0 })
+    })
+  )
+
+  it.scopedLive(
+    "interrupted while it waits for the canary: all else is put back; going on sends no second canary",
+    () =>
+      Effect.gen(function* () {
+        const sqs = yield* served({ queues: pair("jobs", "dead") })
+        yield* deadLetters(sqs, "jobs", numbered(20))
+        const audit = yield* auditIn
+        const waiting = yield* Deferred.make<void>()
+        const limits = { ...quick, canary: 4, settleMs: 4000 }
+        const { plan } = yield* dryRun({ queue: "dead", limits }).pipe(Effect.provide(sqs.services))
+        const run = (more: Partial<ApplyOptions>) =>
+          apply({ plan, confirm: "dead", audit, actor: "t", ...more }).pipe(Effect.provide(sqs.services))
+        const fiber = yield* Effect.fork(
+          run({
+            onProgress: ({ phase }) =>
+              phase === "waiting for the canary" ? Effect.asVoid(Deferred.succeed(waiting, undefined)) : Effect.void
+          })
+        )
+        yield* Deferred.await(waiting)
+        yield* Fiber.interrupt(fiber)
+        assert.deepStrictEqual(yield* counters(sqs, "dead"), { visible: 16, inFlight: 0, delayed: 0 })
+        const canaries: Array<number> = []
+        const report = yield* run({
+          onProgress: ({ counts, phase }) =>
+            Effect.sync(() => {
+              if (phase === "waiting for the canary") canaries.push(counts.sent)
+            })
+        })
+        assert.strictEqual(Math.max(...canaries), 0)
+        assert.deepInclude(report, { sent: 16, stopped: undefined })
+        assert.strictEqual((yield* bodies(sqs, "jobs")).length, 20)
+      })
   )
 
   it.scopedLive("H4: the canary comes back: nothing else is sent", () =>
