@@ -37,10 +37,9 @@ export interface Connection extends Whereabouts {
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined
 }
 
-const AMAZON = /^sqs\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$/
+/** Of today, and as they were at first. */
+const AMAZON = /^(?:sqs(?:-fips)?\.([a-z0-9-]+)|([a-z0-9-]+)\.queue)\.amazonaws\.com(?:\.cn)?$/
 const isHere = (host: string) => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\]|::1)$/.test(host)
-
-const environment = () => process.env
 
 /**
  * Decides endpoint, region and credentials. A URL on another host than Amazon's is its own endpoint; an SQS on this machine
@@ -55,22 +54,27 @@ export const decide = (asked: Asked): Effect.Effect<Connection, CliError> =>
       return yield* badInput(`--queue ${asked.queue}: this is no URL.`)
     }
     const queueHost = isUrl(asked.queue) ? new URL(asked.queue) : undefined
-    const regionOfUrl = queueHost === undefined ? undefined : AMAZON.exec(queueHost.hostname)?.[1]
+    const [, region, formerly] = queueHost === undefined ? [] : (AMAZON.exec(queueHost.hostname) ?? [])
+    const regionOfUrl = region ?? formerly
     if (regionOfUrl !== undefined && asked.region !== undefined && asked.region !== regionOfUrl) {
       return yield* badInput(
         `The queue's URL is of region ${regionOfUrl}, but --region says ${asked.region}: leave --region out, or give the other URL.`
       )
     }
-    const env = environment()
+    const { env } = process
     const configured = env.AWS_ENDPOINT_URL_SQS || env.AWS_ENDPOINT_URL || undefined
     const endpoint =
       asked.endpoint ??
       (queueHost !== undefined && regionOfUrl === undefined && configured === undefined ? queueHost.origin : configured)
     const isLocal = endpoint !== undefined && URL.canParse(endpoint) && isHere(new URL(endpoint).hostname)
-    const hasCredentials = env.AWS_ACCESS_KEY_ID !== undefined || env.AWS_PROFILE !== undefined
+    const hasCredentials = (env.AWS_ACCESS_KEY_ID || env.AWS_PROFILE || "") !== ""
     return {
       endpoint,
-      region: asked.region ?? regionOfUrl ?? env.AWS_REGION ?? (isLocal ? "us-east-1" : undefined),
+      // the SDK does not know the second, but the AWS CLI does, and people have it set
+      region:
+        asked.region ??
+        regionOfUrl ??
+        (env.AWS_REGION || env.AWS_DEFAULT_REGION || (isLocal ? "us-east-1" : undefined)),
       credentials: isLocal && !hasCredentials ? { accessKeyId: "local", secretAccessKey: "local" } : undefined
     }
   })

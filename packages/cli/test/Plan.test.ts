@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Either, Metric, MetricBoundaries } from "effect"
+import { Consumer, SqsQueue } from "@effect-sqs/core"
+import { SimClock, VirtualSqs } from "@effect-sqs/testing"
+import { Effect, Either, Logger, LogLevel, Metric, MetricBoundaries, Schema } from "effect"
 import { type CliError, Plan, PlanPicture, PlanSvg, RunTimes, Screen } from "../src/index.js"
 
 const planned = (options: Plan.PlanOptions): Plan.Plan => Either.getOrThrow(Plan.plan(options))
@@ -186,6 +188,31 @@ describe("run times", () => {
       assert.match(several.sentence, /several queues: choose with --queue one of .*another/)
       const other = yield* Effect.flip(RunTimes.fromMetrics(json, "metrics.json", "third"))
       assert.match(other.sentence, /no run times of third, but of /)
+    })
+  )
+
+  it.live("are what a worker of this library exports of itself", () =>
+    Effect.gen(function* () {
+      const Jobs = SqsQueue.make("exported-jobs", { schema: Schema.Number })
+      const worker = Effect.gen(function* () {
+        const virtual = yield* VirtualSqs.VirtualSqs
+        for (const seconds of [20, 45, 100]) yield* virtual.send("exported-jobs", String(seconds))
+        const run = Consumer.run(Jobs, { lease: { visibility: "30 seconds" } }, (seconds) =>
+          Effect.sleep(seconds * 1000)
+        )
+        yield* Effect.timeoutOption(run, "3 minutes")
+        return JSON.stringify(yield* Metric.snapshot)
+      })
+      const json = yield* SimClock.run(
+        worker.pipe(
+          Effect.provide(VirtualSqs.layer({ queues: ["exported-jobs"] })),
+          Logger.withMinimumLogLevel(LogLevel.None)
+        )
+      )
+      const runs = yield* RunTimes.fromMetrics(json, "metrics.json", "exported-jobs")
+      assert.deepStrictEqual([runs.count, runs.seconds], [3, [30, 60, 100]])
+      const { setting } = planned({ visibility: "70 seconds", runs })
+      assert.approximately(setting.atRisk, 1 / 3, 1e-9)
     })
   )
 
