@@ -275,11 +275,24 @@ describe("SqsServer, of what is malformed", () => {
       socket.on("error", () => {})
     })
 
+  it.scopedLive("requests that HTTP knows and SQS does not are answered in AWS's shape", () =>
+    Effect.gen(function* () {
+      const { port } = yield* served()
+      const call = "x-amz-target: AmazonSQS.ListQueues\r\ncontent-length: 2\r\nconnection: close\r\n"
+      const withoutHost = yield* rawAnswer(port, `POST / HTTP/1.1\r\n${call}\r\n{}`)
+      assert.match(withoutHost, /^HTTP\/1.1 200 .*\{\}$/s)
+      const expecting = yield* rawAnswer(port, `POST / HTTP/1.1\r\nhost: x\r\nexpect: more\r\n${call}\r\n{}`)
+      assert.match(expecting, /^HTTP\/1.1 417 .*x-amzn-query-error: .*__type/s)
+      const tunnel = yield* rawAnswer(port, "CONNECT x:1 HTTP/1.1\r\nhost: x:1\r\n\r\n")
+      assert.match(tunnel, /^HTTP\/1.1 400 .*UnknownOperationException/s)
+    })
+  )
+
   it.scopedLive("what is no HTTP, and clients that never finish, get an answer and are let go", () =>
     Effect.gen(function* () {
       const { port, url } = yield* served({}, { headersTimeoutMs: 300, requestTimeoutMs: 600 })
       const nonsense = yield* rawAnswer(port, "nonsense\r\n\r\n")
-      assert.match(nonsense, /^HTTP\/1.1 400 .*SerializationException/s)
+      assert.match(nonsense, /^HTTP\/1.1 400 .*x-amzn-RequestId: .*SerializationException/s)
       const slow = yield* rawAnswer(port, "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
       assert.match(slow, /^HTTP\/1.1 408 .*RequestTimeoutException/s)
       assert.strictEqual((yield* post(url, "ListQueues", "{}")).status, 200)

@@ -76,7 +76,8 @@ const rows: ReadonlyMap<string, Row> = new Map([
   ["ThrottlingException", row("Throttling", 400, availability)],
   ["InternalFailure", row("InternalFailure", 500, coral)],
   ["ServiceUnavailableException", row("ServiceUnavailable", 503, coral)],
-  ["RequestEntityTooLargeException", row("RequestEntityTooLarge", 413, coral)]
+  ["RequestEntityTooLargeException", row("RequestEntityTooLarge", 413, coral)],
+  ["ExpectationFailedException", row("ExpectationFailed", 417, coral)]
 ])
 
 /** A shape by its query code, its name, or its name without `Exception`. */

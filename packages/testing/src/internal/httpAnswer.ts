@@ -27,10 +27,10 @@ export const writeJson = (res: ServerResponse, value: unknown): void => {
 }
 
 /** For what is so broken that there is no response to write to. */
-export const rawError = (status: string, error: ApiError): string => {
+export const rawError = (status: string, requestId: string, error: ApiError): string => {
   const body = errorBody(error)
   return (
-    `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: ${contentType}\r\n` +
+    `HTTP/1.1 ${status}\r\nconnection: close\r\nx-amzn-RequestId: ${requestId}\r\ncontent-type: ${contentType}\r\n` +
     `x-amzn-query-error: ${queryError(error)}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   )
 }

@@ -198,7 +198,9 @@ export const openHttpDoor = (room: Room, runtime: Runtime.Runtime<never>, option
       keepAliveTimeout: keepAliveMs,
       headersTimeout: options.headersTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
-      connectionsCheckingInterval: checkEveryMs
+      connectionsCheckingInterval: checkEveryMs,
+      // old and simple clients send none
+      requireHostHeader: false
     },
     (req, res) => {
       if (req.method === "POST") return post(req, res)
@@ -216,8 +218,14 @@ export const openHttpDoor = (room: Room, runtime: Runtime.Runtime<never>, option
     const [status, shape] = slow
       ? ["408 Request Timeout", apiError("RequestTimeoutException", "The request did not arrive in time.")]
       : ["400 Bad Request", malformed("The request is not valid HTTP.")]
-    return socket.end(rawError(status as string, shape as ApiError))
+    return socket.end(rawError(status as string, uuid(ids), shape as ApiError))
   })
+  server.on("checkExpectation", (_, res: ServerResponse) =>
+    writeAnswer(res, uuid(ids), apiError("ExpectationFailedException", "The expectation cannot be met."))
+  )
+  server.on("connect", (_, socket) =>
+    socket.end(rawError("400 Bad Request", uuid(ids), unknownOperation("Calls are made with POST.")))
+  )
 
   return {
     server,

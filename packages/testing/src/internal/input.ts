@@ -39,6 +39,13 @@ export const optionalString = (input: Json, key: string): string | undefined => 
   throw mismatch(value, "a String")
 }
 
+/** Binary values travel as base64, here left as they came. */
+export const optionalBase64 = (input: Json, key: string): string | undefined => {
+  const value = optionalString(input, key)
+  if (value === undefined || (value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value))) return value
+  throw malformed(`The value of ${key} is not base64.`)
+}
+
 /** Absent and empty are the same to SQS where it needs a value. */
 export const requiredString = (input: Json, key: string): string => {
   const value = optionalString(input, key)

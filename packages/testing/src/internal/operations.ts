@@ -172,8 +172,9 @@ const page = <A>(all: ReadonlyArray<A>, input: Json, defaultMax: number) => {
     throw invalidParameter(max, "MaxResults", "Must be between 1 and 1000, if provided.")
   }
   const token = optionalString(input, "NextToken")
-  const from = token === undefined ? 0 : Number(Buffer.from(token, "base64").toString("utf8"))
-  if (!Number.isInteger(from) || from < 0) throw invalidValue("Invalid or expired next token.")
+  const place = token === undefined ? "0" : Buffer.from(token, "base64").toString("utf8")
+  if (!/^\d{1,9}$/.test(place)) throw invalidValue("Invalid or expired next token.")
+  const from = Number(place)
   const to = from + (max ?? defaultMax)
   return {
     items: all.slice(from, to),

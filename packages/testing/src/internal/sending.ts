@@ -1,6 +1,14 @@
 /** Sending: what SQS checks of a message, in its order, and how the message is stored. */
 import { apiError, type ApiError, invalidParameter, invalidValue, missingParameter } from "./apiError.js"
-import { asObject, type Json, optionalInteger, optionalList, optionalObject, optionalString } from "./input.js"
+import {
+  asObject,
+  type Json,
+  optionalBase64,
+  optionalInteger,
+  optionalList,
+  optionalObject,
+  optionalString
+} from "./input.js"
 import { md5OfAttributes, md5OfBody, sha256OfBody } from "./md5.js"
 import type { WireAttribute, WireAttributes } from "./wireAttributes.js"
 import type { VirtualQueue } from "./queue.js"
@@ -54,7 +62,7 @@ const readAttribute = (value: unknown, operation: string): WireAttribute => {
     }
   }
   const StringValue = optionalString(json, "StringValue")
-  const BinaryValue = optionalString(json, "BinaryValue")
+  const BinaryValue = optionalBase64(json, "BinaryValue")
   return {
     DataType: optionalString(json, "DataType") ?? "",
     ...(StringValue === undefined ? {} : { StringValue }),

@@ -181,6 +181,18 @@ export const queues: ReadonlyArray<Check> = [
     const none = yield* t.ok("ListQueues", { QueueNamePrefix: t.newName() })
     yield* t.equal(none.QueueUrls, undefined, "QueueUrls without a match")
   }),
+  check("queue-list-pages", "documented", "MaxResults gives pages, each with the token of the next", function* (t) {
+    const queues = [yield* t.queue(), yield* t.queue(), yield* t.queue()]
+    const input = { QueueNamePrefix: queues[0]!.name.replace(/\d+$/, ""), MaxResults: 2 }
+    const first = yield* t.ok("ListQueues", input)
+    yield* t.equal(first.QueueUrls.length, 2, "QueueUrls of the first page")
+    const second = yield* t.ok("ListQueues", { ...input, NextToken: first.NextToken })
+    yield* t.equal(second.NextToken, undefined, "NextToken of the last page")
+    yield* t.equal([...first.QueueUrls, ...second.QueueUrls].sort(), queues.map(({ url }) => url).sort(), "QueueUrls")
+  }),
+  check("queue-list-token", "inferred", "a NextToken that never was one is refused", function* (t) {
+    yield* t.fails("ListQueues", { MaxResults: 1, NextToken: "@@@" }, { name: invalid, status: 400 })
+  }),
   check("queue-deleted", "validated", "a deleted queue is missing", function* (t) {
     const q = yield* t.queue()
     yield* t.ok("DeleteQueue", { QueueUrl: q.url })

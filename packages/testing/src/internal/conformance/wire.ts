@@ -89,6 +89,16 @@ export const wire: ReadonlyArray<Check> = [
     )
     yield* t.equal([status, json.__type], [400, "com.amazon.coral.service#SerializationException"], "status, type")
   }),
+  raw("wire-not-base64", "inferred", "a binary value that is not base64", function* (t) {
+    const q = yield* t.queue()
+    const MessageAttributes = { a: { DataType: "Binary", BinaryValue: "not base64!" } }
+    const { json, status } = yield* post(
+      t,
+      "SendMessage",
+      JSON.stringify({ QueueUrl: q.url, MessageBody: "m", MessageAttributes })
+    )
+    yield* t.equal([status, json.__type], [400, "com.amazon.coral.service#SerializationException"], "status, type")
+  }),
   raw("wire-no-queue-url", "inferred", "a call without QueueUrl", function* (t) {
     const { headers, status } = yield* post(t, "ReceiveMessage", "{}")
     yield* t.equal([status, headers["x-amzn-query-error"]], [400, "MissingParameter;Sender"], "status, query error")
