@@ -144,6 +144,11 @@ const passes: Record<string, ReadonlyArray<Case>> = {
   ],
   startsUnderLease: [
     {
+      name: "another try of a handler that may go on without its lease",
+      journal: () => running().at(29).end("m#1", "failure").at(31).start("m#1").at(32).end("m#1").delete("m#1"),
+      expectations: { onLeaseLost: "continue" }
+    },
+    {
       name: "the answer took almost as long as the lease",
       journal: () => new Builder().sent("m").receive(["m"], 2, { takes: 3 }).at(3).start("m#1").end("m#1").delete("m#1")
     }
@@ -238,6 +243,27 @@ const passes: Record<string, ReadonlyArray<Case>> = {
 }
 
 const caught: Record<string, ReadonlyArray<Case>> = {
+  startsUnderLease: [
+    {
+      name: "another try after the lease",
+      journal: () => running().at(29).end("m#1", "failure").at(30.5).start("m#1").at(30.6).end("m#1").delete("m#1")
+    }
+  ],
+  retriedByClass: [
+    {
+      name: "given up with lease left that a beat had brought",
+      journal: () =>
+        running()
+          .at(15)
+          .change("m#1", 30)
+          .at(21)
+          .end("m#1")
+          .delete("m#1", { outcome: failed("ServiceUnavailable") })
+          .at(60)
+          .sent("later"),
+      expectations: { drained: true }
+    }
+  ],
   nothingStranded: [
     {
       name: "waited until its lease ran out, and nobody tried to extend it",

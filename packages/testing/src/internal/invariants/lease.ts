@@ -48,9 +48,10 @@ export const withinTwelveHours: Check = ({ deliveries }) =>
     })
   )
 
-export const startsUnderLease: Check = ({ deliveries }) =>
+export const startsUnderLease: Check = ({ deliveries, expectations }) =>
   deliveries.flatMap((delivery) =>
-    delivery.runs.flatMap((run) => {
+    // who may go on without a lease may try again without one
+    delivery.runs.slice(0, expectations.onLeaseLost === "continue" ? 1 : Infinity).flatMap((run) => {
       const lease = heldUntil(delivery, run.started.index)
       return run.started.at >= lease
         ? [

@@ -6,7 +6,6 @@ import {
   type Facts,
   type Finding,
   isKnownDone,
-  leaseAt,
   ofDelivery,
   retryable,
   safeEnd,
@@ -105,7 +104,8 @@ export const retriedByClass: Check = (facts) =>
 const givenUp = ({ end, expectations }: Facts, delivery: Delivery, ask: Ask): Array<Finding> => {
   if (expectations.drained !== true || expectations.clockJumps === true || !retryable(ask) || ask.ended === undefined)
     return []
-  const left = leaseAt(delivery, ask.ended.index) - ask.ended.at
+  // the consumer goes by what it was told: an extension whose answer was lost is none
+  const left = safeEnd(delivery, ask.ended.index) - ask.ended.at
   const until = Math.min(end, expectations.stoppedAt ?? Infinity)
   return left > GIVE_UP_MARGIN_MS && until > ask.ended.at + GIVE_UP_MARGIN_MS
     ? [
