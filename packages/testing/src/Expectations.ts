@@ -31,6 +31,8 @@ export interface Expectations {
   readonly onLeaseLost?: "interrupt" | "continue" | undefined
   /** leases may run out though no beat fails: there is no heartbeat, leases have a limit, the process stalls */
   readonly mayRunOut?: boolean | undefined
+  /** ms that the consumer holds a delivery at most: what has waited for so long is on its way back */
+  readonly limitMs?: number | undefined
   /** ms that a run may take to end once its lease has run out: its finalizers, a stall of the process; 1,000 */
   readonly graceMs?: number | undefined
   /** its wall clock jumped: it may have given up leases that SQS still held, and nobody is told of that */

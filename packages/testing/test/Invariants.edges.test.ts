@@ -120,6 +120,11 @@ const passes: Record<string, ReadonlyArray<Case>> = {
   ],
   inHandWithinBounds: [
     {
+      name: "what waited to the limit of its lease is on its way back",
+      journal: () => received().sent("b").at(20).receive(["b"], 30).start("b#1").at(21).change("m#1", 0).at(22),
+      expectations: { concurrency: 1, limitMs: 20_000 }
+    },
+    {
       name: "the lease of what waited counted as over, a little before it was",
       journal: () => received().sent("b").at(28.1).receive(["b"], 30).start("b#1"),
       expectations: { concurrency: 1 }

@@ -91,6 +91,8 @@ const program = (scene: Scene) =>
     const mayDelete = new Set<string>()
     const undecodable = new Set<string>()
     const sent: Array<string> = []
+    /** handlers that run on workers that live on */
+    let busy = 0
 
     const work = (w: WorkerScene) =>
       Effect.gen(function* () {
@@ -101,9 +103,16 @@ const program = (scene: Scene) =>
         const tracked = Tracking.tracked({ journal, queue: queue.name }, handlerOf(scene, w.redelivery, probes, may))
         const handler: typeof tracked = (job, delivery) =>
           Effect.acquireUseRelease(
-            Effect.sync(() => open.set(delivery.receiptHandle, delivery.messageId)),
+            Effect.sync(() => {
+              if (w.stopAt === undefined) busy++
+              open.set(delivery.receiptHandle, delivery.messageId)
+            }),
             () => tracked(job, delivery),
-            () => Effect.sync(() => open.delete(delivery.receiptHandle))
+            () =>
+              Effect.sync(() => {
+                if (w.stopAt === undefined) busy--
+                open.delete(delivery.receiptHandle)
+              })
           )
         const options = {
           ...optionsOf(w),
@@ -182,7 +191,10 @@ const program = (scene: Scene) =>
     let calm: Played["calm"]
     if (survivors.length > 0) {
       // what cannot be decoded may come again for ever
-      const isEmpty = Effect.map(messages(queue.name), (all) => all.every((m) => undecodable.has(m.messageId)))
+      const isEmpty = Effect.map(
+        messages(queue.name),
+        (all) => busy === 0 && all.every((m) => undecodable.has(m.messageId))
+      )
       const emptied = yield* Effect.sleep("10 seconds").pipe(
         Effect.zipRight(isEmpty),
         Effect.repeat({ until: (empty) => empty, times: EMPTY_WITHIN_S / 10 })

@@ -61,6 +61,7 @@ const ofWorker = (played: Played, { events, exit, killed, stoppedAt, worker }: W
     isSettled: (handle) => told.has(handle),
     concurrency: worker.concurrency,
     prefetch: mostPrefetched(played.scene.kind, worker),
+    limitMs: worker.limitS === undefined ? undefined : worker.limitS * 1000,
     drained: !killed && isClean(exit),
     stoppedAt
   }

@@ -49,37 +49,28 @@ export const leaseAt = (delivery: Delivery, index: number): number =>
     .until
 
 /** How much of a long poll a consumer may count to a lease that it learns of by the answer. */
-const arrivalMargin = (slotMs: number): number => Math.min(1000, slotMs / 10)
+export const arrivalMargin = (slotMs: number): number => Math.min(1000, slotMs / 10)
 /** So much before its deadline a lease counts as run out, so that the handler is interrupted in time. */
 const guard = (slotMs: number): number => Math.min(1000, slotMs / 20)
-
-const beatBehind = (delivery: Delivery, deadline: Deadline): Ask | undefined =>
-  delivery.asks.find(
-    (ask) =>
-      ask.tookEffect &&
-      ask.sent.index < deadline.from.index &&
-      (ask.ended === undefined || ask.ended.index > deadline.from.index)
-  )
 
 /**
  * From then on the consumer may hold that its lease is over, as things stood at a place in the journal: it goes by what SQS
  * has answered, counts an extension from its sending and a receive from a little before its arrival, and stops in time.
  */
 export const safeEnd = (delivery: Delivery, index: number): number => {
-  const [first, ...others] = delivery.deadlines
-  const slot = first!.until - first!.from.at
-  let end = first!.until - arrivalMargin(slot) - guard(slot)
-  for (const deadline of others) {
-    if (deadline.from.index > index || bySettlement(delivery, deadline)) continue
-    const ask = beatBehind(delivery, deadline)
-    if (ask === undefined) continue
-    const askedMs = deadline.until - deadline.from.at
+  const first = delivery.deadlines[0]!
+  const slot = first.until - first.from.at
+  let end = first.until - arrivalMargin(slot) - guard(slot)
+  for (const ask of delivery.asks) {
+    if (ask.kind !== "beat" || ask.sent.index > index) continue
+    const askedMs = ask.timeoutSeconds! * 1000
     const until = ask.sent.at + askedMs - guard(askedMs)
-    const isKnown = ask.outcome === "done" && ask.ended!.index <= index
-    // an answer that came after the end is of no use: the lease was lost by then
-    if (isKnown && ask.ended!.at >= end) break
-    // one that was cut short is so, though nobody said it
-    end = isKnown ? until : Math.min(end, until)
+    if (ask.outcome === "done" && ask.ended!.index <= index) {
+      // an answer that came after the end is of no use: the lease was lost by then
+      if (ask.ended!.at >= end) break
+      end = until
+      // one that was cut short by hand may be so, though nobody said it
+    } else if (ask.outcome !== "refused") end = Math.min(end, until)
   }
   return end
 }

@@ -1,6 +1,6 @@
 /** Checks of how much a consumer takes on, and of its stop. */
 import { type Delivery, type Moment, settlementsOf } from "../../JournalQuery.js"
-import { beatFailed, type Check, type Finding, ofDelivery, safeEnd, tellsLoss } from "./facts.js"
+import { arrivalMargin, beatFailed, type Check, type Finding, ofDelivery, safeEnd, tellsLoss } from "./facts.js"
 
 /**
  * How soon a delivery that is not wanted any more is given back, once no receive is open that could take it straight back.
@@ -43,7 +43,7 @@ export const runningWithinConcurrency: Check = ({ deliveries, expectations: { co
 
 export const inHandWithinBounds: Check = ({
   deliveries,
-  expectations: { clockJumps, concurrency, kind, neverRuns, prefetch = 0 },
+  expectations: { clockJumps, concurrency, kind, limitMs = Infinity, neverRuns, prefetch = 0 },
   view
 }) => {
   // without runs in the journal nothing tells when a slot is free
@@ -55,7 +55,7 @@ export const inHandWithinBounds: Check = ({
     if (arrived === undefined) return []
     // what cannot be decoded may be left as soon as it is there, and nothing tells of that
     if (neverRuns?.(delivery.messageId) === true && settlementsOf(delivery).length === 0) return []
-    const end = placeFree(delivery, failures?.get(delivery.groupId) ?? [])
+    const end = placeFree(delivery, failures?.get(delivery.groupId) ?? [], limitMs)
     if (end === undefined) return [{ ...arrived, change: 1, delivery }]
     if (end.at < arrived.at || (end.at === arrived.at && end.index < arrived.index)) return []
     return [
@@ -74,14 +74,15 @@ export const inHandWithinBounds: Check = ({
  * When a delivery's place was free again: its handler had ended, or it was on its way back without having run, or its lease
  * had ended before it could run.
  */
-const placeFree = (delivery: Delivery, groupFails: ReadonlyArray<Moment>): Moment | undefined => {
-  const { arrived, runs } = delivery
+const placeFree = (delivery: Delivery, groupFails: ReadonlyArray<Moment>, limitMs: number): Moment | undefined => {
+  const { arrived, deadlines, received, runs } = delivery
   if (runs.length > 0) return runs.at(-1)!.ended
   const moments = [
     settlementsOf(delivery)[0]?.sent,
     delivery.asks.find((ask) => ask.kind === "beat" && tellsLoss(ask))?.ended,
     groupFails.find((m) => (m.index < 0 ? m.at >= arrived!.at : m.index > arrived!.index)),
-    { at: safeEnd(delivery, Infinity), index: -1 }
+    { at: safeEnd(delivery, Infinity), index: -1 },
+    { at: received.at - arrivalMargin(deadlines[0]!.until - received.at) + limitMs, index: -1 }
   ]
   return moments.filter((m) => m !== undefined).sort((a, b) => a.at - b.at || a.index - b.index)[0]
 }
