@@ -7,6 +7,10 @@ import { Clock, Effect, Layer } from "effect"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import path from "node:path"
+import { assert } from "@effect/vitest"
+import { apply, type ApplyOptions } from "../src/RedriveApply.js"
+import { dryRun, type DryRunOptions } from "../src/RedriveDryRun.js"
+import type { RedriveReport } from "../src/RedriveReport.js"
 import * as RedriveMoveTasks from "../src/RedriveMoveTasks.js"
 import * as SqsInspector from "../src/SqsInspector.js"
 
@@ -125,4 +129,50 @@ export const lines = (file: string) =>
       .split("\n")
       .filter((line) => line !== "")
       .map((line) => JSON.parse(line) as { readonly step: string; readonly [key: string]: unknown })
+  )
+
+export const quick = { canary: 0, rate: 3000, settleMs: 300 }
+
+export const redrive = (
+  sqs: Served,
+  options: Partial<DryRunOptions> & { readonly apply?: Partial<ApplyOptions>; readonly audit: string }
+) =>
+  Effect.gen(function* () {
+    const { plan } = yield* dryRun({ queue: "dead", ...options, limits: { ...quick, ...options.limits } })
+    return yield* apply({
+      plan,
+      confirm: plan.queue.name,
+      audit: options.audit,
+      actor: "tester",
+      ledger: options.ledger,
+      ...options.apply
+    })
+  }).pipe(Effect.provide(sqs.services))
+
+export const sums = (r: RedriveReport) =>
+  assert.strictEqual(r.received, r.sent + r.deleted + r.kept + r.failed + r.unknown)
+
+export const auditIn = Effect.map(directory, (dir) => path.join(dir, "audit.jsonl"))
+
+export const numbered = (n: number) => Array.from({ length: n }, (_, i) => ({ body: JSON.stringify({ id: `k${i}` }) }))
+
+export const idIn = (body: string | undefined) => (JSON.parse(body ?? "{}") as { readonly id?: string }).id
+
+/** Receives what is there twice, so that the redrive policy moves it. */
+export const dieAgain = (sqs: Served) => Effect.forEach([1, 2], () => receiveAll(sqs, "jobs"), { discard: true })
+
+const receiveAll = ({ virtual }: Served, queue: string) =>
+  virtual.api("ReceiveMessage", {
+    QueueUrl: virtual.queueUrl(queue),
+    MaxNumberOfMessages: 10,
+    VisibilityTimeout: 0,
+    WaitTimeSeconds: 0
+  })
+
+export const failing = (sqs: Served, queue: string) =>
+  Effect.forever(
+    Effect.zipRight(
+      receiveAll(sqs, queue),
+      Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+    )
   )

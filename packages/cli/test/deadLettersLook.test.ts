@@ -13,9 +13,21 @@ import * as Filter from "../src/DeadLetterFilter.js"
 import { list } from "../src/DeadLetterList.js"
 import { show } from "../src/DeadLetterShow.js"
 import { deduplicationId } from "../src/internal/redriveCopy.js"
+import { apply } from "../src/RedriveApply.js"
 import { dryRun } from "../src/RedriveDryRun.js"
 import { adviceOf } from "../src/RedriveLedger.js"
-import { bodies, counters, deadLetters, directory, lines, pair, put, served } from "./deadLetters.support.js"
+import {
+  auditIn,
+  bodies,
+  counters,
+  deadLetters,
+  directory,
+  lines,
+  pair,
+  put,
+  quick,
+  served
+} from "./deadLetters.support.js"
 
 const letter = (message: Partial<ReceivedMessage>) =>
   DeadLetter.fromMessage({
@@ -265,12 +277,27 @@ describe("looking", () => {
         [[2, "jobs"]]
       )
       assert.match(result.groups[0]!.reason, /report # has no pages/)
-      const { plan } = yield* dryRun({ queue: "dead", anyQueue: true }).pipe(Effect.provide(sqs.services))
+      const { plan } = yield* dryRun({ queue: "dead", anyQueue: true, limits: quick }).pipe(
+        Effect.provide(sqs.services)
+      )
       assert.deepStrictEqual(
         plan.destinations.map((d) => [d.source, d.name]),
         [["jobs", "jobs"]]
       )
       assert.strictEqual(plan.send, 2)
+      const report = yield* apply({ plan, confirm: "dead", audit: yield* auditIn, actor: "t" }).pipe(
+        Effect.provide(sqs.services)
+      )
+      assert.strictEqual(report.sent, 2)
+      for (const copy of yield* sqs.virtual.messages("jobs")) {
+        // what told of the failure is gone, what is the message's own is there
+        assert.deepStrictEqual(
+          Object.keys(copy.attributes).sort(),
+          ["first_sent_at", "original_message_id", "redrive_count", "redrive_id"]
+            .map((name) => `effect_sqs.${name}`)
+            .concat("tenant")
+        )
+      }
     })
   )
 })
