@@ -120,6 +120,20 @@ const passes: Record<string, ReadonlyArray<Case>> = {
   ],
   inHandWithinBounds: [
     {
+      name: "what comes again though its work was done takes no place",
+      journal: () =>
+        running()
+          .at(20)
+          .end("m#1")
+          .delete("m#1", { outcome: failed("ServiceUnavailable") })
+          .sent("b")
+          .at(31)
+          .receive(["m", "b"], 30)
+          .start("b#1")
+          .delete("m#2"),
+      expectations: { concurrency: 1 }
+    },
+    {
       name: "what waited to the limit of its lease is on its way back",
       journal: () => received().sent("b").at(20).receive(["b"], 30).start("b#1").at(21).change("m#1", 0).at(22),
       expectations: { concurrency: 1, limitMs: 20_000 }

@@ -55,6 +55,11 @@ export const inHandWithinBounds: Check = ({
     if (arrived === undefined) return []
     // what cannot be decoded may be left as soon as it is there, and nothing tells of that
     if (neverRuns?.(delivery.messageId) === true && settlementsOf(delivery).length === 0) return []
+    // work that was done before is deleted on arrival, without a place
+    const wasDone = view.messages
+      .get(delivery.messageId)!
+      .deliveries.some((d) => d.runs.some((r) => r.outcome === "success" && r.ended!.index < arrived.index))
+    if (wasDone && delivery.runs.length === 0) return []
     const end = placeFree(delivery, failures?.get(delivery.groupId) ?? [], limitMs)
     if (end === undefined) return [{ ...arrived, change: 1, delivery }]
     if (end.at < arrived.at || (end.at === arrived.at && end.index < arrived.index)) return []
