@@ -66,13 +66,8 @@ export interface DeadLetterList {
   readonly notes: ReadonlyArray<string>
 }
 
-/**
- * A line as the scan keeps it: without the body.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Seen extends Omit<DeadLetterLine, "index"> {
+/** A line as the scan keeps it: without the body. */
+interface Seen extends Omit<DeadLetterLine, "index"> {
   readonly sentAt: number
   readonly isMatching: boolean
 }
@@ -110,13 +105,8 @@ const groupOf = (lines: ReadonlyArray<Seen>): DeadLetterGroup => {
   }
 }
 
-/**
- * The groups of what was seen, the largest first.
- *
- * @since 0.1.0
- * @category grouping
- */
-export const groupsOf = (lines: ReadonlyArray<Seen>): ReadonlyArray<DeadLetterGroup> => {
+/** the largest first */
+const groupsOf = (lines: ReadonlyArray<Seen>): ReadonlyArray<DeadLetterGroup> => {
   const kinds = new Map<string, Array<Seen>>()
   for (const line of lines) {
     const kind = kinds.get(kindKey(line))
