@@ -5,6 +5,7 @@
  */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
+import { nameOf } from "@effect-sqs/core/SqsQueue"
 import * as Console from "effect/Console"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -56,7 +57,7 @@ export const doctor = Command.make("doctor", flags, (asked) =>
         : asked.runs !== undefined
           ? yield* RunTimes.fromText(yield* files.read(asked.runs), asked.runs)
           : asked.from !== undefined
-            ? yield* RunTimes.fromMetrics(yield* files.read(asked.from), asked.from, undefined)
+            ? yield* RunTimes.fromMetrics(yield* files.read(asked.from), asked.from, nameOf(asked.queue))
             : undefined
     const worker =
       asked.worker === undefined ? undefined : yield* WorkerFile.fromText(yield* files.read(asked.worker), asked.worker)

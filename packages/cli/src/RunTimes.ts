@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import { nameOf } from "@effect-sqs/core/SqsQueue"
 import { MetricName } from "@effect-sqs/core/Telemetry"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -160,7 +161,8 @@ export const fromMetrics = (
     const runs = pairs.filter(({ metricKey }) => metricKey.name === MetricName.processDuration)
     if (runs.length === 0) return yield* wrong(`there is no metric ${MetricName.processDuration} in it`)
     const queueOf = ({ metricKey }: (typeof runs)[number]) =>
-      metricKey.tags.find(({ key }) => key === "messaging.destination.name")?.value ?? "?"
+      // a worker that was given the URL of its queue says so
+      nameOf(metricKey.tags.find(({ key }) => key === "messaging.destination.name")?.value ?? "?")
     const queues = [...new Set(runs.map(queueOf))]
     if (queue !== undefined && !queues.includes(queue)) {
       return yield* badInput(

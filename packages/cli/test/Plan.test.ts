@@ -176,7 +176,7 @@ describe("run times", () => {
         ["from-metrics", "success", 40],
         ["from-metrics", "failure", 300],
         ["from-metrics", "interrupted", 29],
-        ["another", "success", 1000]
+        ["http://localhost:9324/000000000000/another", "success", 1000]
       ])
       const runs = yield* RunTimes.fromMetrics(json, "metrics.json", "from-metrics")
       assert.deepStrictEqual(
@@ -184,6 +184,8 @@ describe("run times", () => {
         [4, 1, [10, 25, 40, 300]],
         "spread evenly inside each bucket, up to its bound or the longest of all"
       )
+      const byUrl = yield* RunTimes.fromMetrics(json, "metrics.json", "another")
+      assert.deepStrictEqual(byUrl.seconds, [1000])
       const several = yield* Effect.flip(RunTimes.fromMetrics(json, "metrics.json", undefined))
       assert.match(several.sentence, /several queues: choose with --queue one of .*another/)
       const other = yield* Effect.flip(RunTimes.fromMetrics(json, "metrics.json", "third"))
