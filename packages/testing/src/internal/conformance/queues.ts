@@ -1,5 +1,5 @@
 /** Checks of queues: their attributes, counters, tags, permissions, life. */
-import { check, type Check, invalid } from "./kit.js"
+import { check, type Check, invalid, type Queue } from "./kit.js"
 
 const missing = { name: "QueueDoesNotExist", status: 400, message: "The specified queue does not exist." }
 
@@ -33,6 +33,25 @@ const refusesValue = (id: string, attribute: string, value: string) =>
       { QueueName: t.newName(), Attributes: { [attribute]: value } },
       { name: "InvalidAttributeValue", status: 400 }
     )
+  })
+
+/** A queue that lets dead letters come from where `policy` says, and the attempt of two queues to send them there. */
+const redriveAllowed = (
+  id: string,
+  title: string,
+  policy: (first: Queue) => object,
+  allowed: readonly [boolean, boolean]
+) =>
+  check(id, "documented", title, function* (t) {
+    const sources = [yield* t.queue(), yield* t.queue()] as const
+    const RedriveAllowPolicy = JSON.stringify(policy(sources[0]))
+    const dead = yield* t.queue({ RedriveAllowPolicy })
+    const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: dead.arn, maxReceiveCount: 1 })
+    for (const [i, { url }] of sources.entries()) {
+      const input = { QueueUrl: url, Attributes: { RedrivePolicy } }
+      if (allowed[i] === true) yield* t.ok("SetQueueAttributes", input)
+      else yield* t.fails("SetQueueAttributes", input, { name: invalid, status: 400 })
+    }
   })
 
 export const queues: ReadonlyArray<Check> = [
@@ -193,6 +212,20 @@ export const queues: ReadonlyArray<Check> = [
   check("queue-list-token", "inferred", "a NextToken that never was one is refused", function* (t) {
     yield* t.fails("ListQueues", { MaxResults: 1, NextToken: "@@@" }, { name: invalid, status: 400 })
   }),
+  redriveAllowed("redrive-allow-none", "denyAll: no dead letters", () => ({ redrivePermission: "denyAll" }), [
+    false,
+    false
+  ]),
+  redriveAllowed(
+    "redrive-allow-some",
+    "byQueue: dead letters of the queues named only",
+    ({ arn }) => ({ redrivePermission: "byQueue", sourceQueueArns: [arn] }),
+    [true, false]
+  ),
+  redriveAllowed("redrive-allow-all", "allowAll: those of any queue", () => ({ redrivePermission: "allowAll" }), [
+    true,
+    true
+  ]),
   check("queue-deleted", "validated", "a deleted queue is missing", function* (t) {
     const q = yield* t.queue()
     yield* t.ok("DeleteQueue", { QueueUrl: q.url })

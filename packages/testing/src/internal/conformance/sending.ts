@@ -172,6 +172,22 @@ export const sending: ReadonlyArray<Check> = [
       { name: invalid, status: 400 }
     )
   }),
+  check("send-attribute-number", "documented", "a Number that is none is refused", function* (t) {
+    const q = yield* t.queue()
+    yield* t.fails(
+      "SendMessage",
+      { QueueUrl: q.url, MessageBody: "m", MessageAttributes: { a: text("seven", "Number") } },
+      { name: invalid, status: 400 }
+    )
+  }),
+  check("send-attribute-names", "documented", "names that are reserved or malformed are refused", function* (t) {
+    const q = yield* t.queue()
+    for (const name of ["AWS.a", "aws.a", "Amazon.a", ".a", "a.", "a..b", "a b"]) {
+      const MessageAttributes = { [name]: text("v") }
+      yield* t.fails("SendMessage", { QueueUrl: q.url, MessageBody: "m", MessageAttributes }, { name: invalid })
+    }
+    yield* t.send(q, "m", { MessageAttributes: { "A-b_c.9": text("v") } })
+  }),
   check("send-attribute-lists", "issue", "list values are UnsupportedOperation", function* (t) {
     const q = yield* t.queue()
     yield* t.fails(
