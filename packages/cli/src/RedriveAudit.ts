@@ -84,6 +84,8 @@ export interface AuditLog {
   /** by MessageId in the dead-letter queue, in the order of sending */
   readonly past: ReadonlyMap<string, Past>
   readonly resumed: boolean
+  /** messages that earlier runs deleted without a send */
+  readonly deletedUnsent: number
   /** how the canary of an earlier run ended, if there was one */
   readonly canary: "passed" | "failed" | undefined
   /** Appends the steps and has them on the disk when it succeeds. */
@@ -196,9 +198,11 @@ export const open = (
     const resumed = lines.length > 0
     const canary = lines.findLast((line) => line.step === "canary")
     yield* append([{ step: "started", redrive: plan.id, plan: plan.hash, queue: plan.queue, actor, resumed }])
+    const past = pastOf(lines)
     return {
       path,
-      past: pastOf(lines),
+      past,
+      deletedUnsent: lines.filter((line) => line.step === "deleted" && !past.has(line.messageId)).length,
       resumed,
       canary: canary?.step !== "canary" ? undefined : canary.passed ? "passed" : "failed",
       append

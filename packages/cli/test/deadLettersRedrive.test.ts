@@ -109,6 +109,23 @@ describe("redrive", () => {
     })
   )
 
+  it.scopedLive("H3: what is completed is deleted too when nothing, or no more, is to be sent", () =>
+    Effect.gen(function* () {
+      const sqs = yield* served({ queues: pair("jobs", "dead") })
+      const done = { state: "completed", action: "delete", why: "completed" } as const
+      const open = { state: "none", action: "send", why: "new" } as const
+      // the completed ones lie behind the others
+      yield* deadLetters(sqs, "jobs", numbered(30))
+      const some: LedgerLook = (_, key) => Effect.succeed(Number(key.slice(1)) < 4 ? open : done)
+      const first = yield* redrive(sqs, { ledger: some, key: "$.id", audit: yield* auditIn, limits: { total: 2 } })
+      sums(first)
+      assert.deepInclude(first, { sent: 2, deleted: 26, kept: 2 })
+      const second = yield* redrive(sqs, { ledger: () => Effect.succeed(done), key: "$.id", audit: yield* auditIn })
+      assert.deepInclude(second, { sent: 0, deleted: 2, kept: 0, stopped: undefined })
+      assert.strictEqual((yield* bodies(sqs, "dead")).length, 0)
+    })
+  )
+
   it.scopedLive("H4: the canary comes back: nothing else is sent", () =>
     Effect.gen(function* () {
       const sqs = yield* served({ queues: pair("jobs", "dead") })
@@ -195,7 +212,8 @@ describe("redrive", () => {
       yield* deadLetters(sqs, "jobs", numbered(2))
       for (const { body } of numbered(4)) yield* put(sqs, "jobs", { body })
       const report = yield* redrive(sqs, { audit: yield* auditIn, limits: { maxBacklog: 3 } })
-      assert.deepInclude(report, { sent: 0, kept: 2 })
+      assert.deepInclude(report, { received: 0, sent: 0 })
+      assert.strictEqual((yield* counters(sqs, "dead")).visible, 2)
       assert.match(report.stopped ?? "", /jobs holds about 4 messages, the limit is 3/)
     })
   )

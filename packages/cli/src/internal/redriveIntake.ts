@@ -136,15 +136,19 @@ export const isOpen = ({ books, rules }: Parts, met?: ReadonlySet<string>): bool
     ([id, p]) => !p.isDeleted && p.state !== "refused" && books.outcomeOf(id) === undefined && met?.has(id) !== true
   )
 
+/** how many the plan would have deleted without a send, less those that are deleted */
+export const deletesLeft = ({ audit, books, plan }: Parts): number =>
+  plan.delete.reduce((sum, { count }) => sum + count, 0) - audit.deletedUnsent - books.counts().deleted
+
 /**
- * Decides until there is a batch, or nothing is left. At most `left` that are new to this plan are sent; with 0 only what an
- * earlier run left open is dealt with. What is to be deleted without a send is deleted here.
+ * Decides until there is a batch, or nothing is left. At most `left` that are new to this plan are sent; `undefined`: only what
+ * an earlier run left open is dealt with. What is to be deleted without a send is deleted here.
  */
 export const gather = (
   parts: Parts,
   intake: Intake,
   max: number,
-  left: number
+  left: number | undefined
 ): Effect.Effect<ReadonlyArray<Outgoing>, RunError> =>
   Effect.gen(function* () {
     const { audit, books, hand, plan, rules } = parts
@@ -175,7 +179,9 @@ export const gather = (
       })
     )
 
-    while (batch.length < max && (fresh < left || (left === 0 && isOpen(parts, met)))) {
+    const goesOn = () =>
+      left === undefined ? isOpen(parts, met) : fresh < left || deletesLeft(parts) - deletes.length > 0
+    while (batch.length < max && goesOn()) {
       const letter = intake.next(groups)
       if (letter === undefined) {
         if (yield* intake.fill(batch.length > 0 ? 0 : 1)) continue
@@ -186,7 +192,7 @@ export const gather = (
       }
       met.add(letter.messageId)
       const isNew = !rules.past.has(letter.messageId)
-      if (isNew && left === 0) {
+      if (isNew && left === undefined) {
         later.push(letter)
         continue
       }
@@ -204,6 +210,8 @@ export const gather = (
         steps.push({ step: "decided", messageId: letter.messageId, action: "delete", why: decision.why })
         deletes.push({ messageId: letter.messageId, why: decision.why })
         if (deletes.length === BATCH) yield* flush
+      } else if (isNew && left !== undefined && fresh >= left) {
+        keep(letter, "kept", `not sent: the plan sends ${plan.limits.total}`, true)
       } else {
         const { maxBytes } = decision.to
         const copy = copyOf(letter, { id: plan.id, fifo: rules.fifo, maxBytes })

@@ -9,7 +9,16 @@ import type { AuditStep } from "../RedriveAudit.js"
 import { BATCH, patiently } from "./deadLetterCalls.js"
 import type { Attempt } from "./redriveBooks.js"
 import type { Destination } from "./redriveDecide.js"
-import { gather, type Intake, isOpen, makeIntake, type Outgoing, type Parts, type RunError } from "./redriveIntake.js"
+import {
+  deletesLeft,
+  gather,
+  type Intake,
+  isOpen,
+  makeIntake,
+  type Outgoing,
+  type Parts,
+  type RunError
+} from "./redriveIntake.js"
 import { send, type SendOutcome } from "./redriveSend.js"
 
 /** SQS hides a message for 12 h at most */
@@ -211,7 +220,7 @@ export const run = (parts: Parts): Effect.Effect<string | undefined, RunError> =
     let unanswered = 0
 
     /** One batch at the rate; `done`: there was nothing to send. */
-    const step = (left: number) =>
+    const step = (left: number | undefined) =>
       Effect.gen(function* () {
         const batch = yield* gather(parts, intake, Math.min(Math.max(1, Math.ceil(limits.rate)), BATCH), left)
         if (batch.length === 0) return "done" as const
@@ -225,13 +234,15 @@ export const run = (parts: Parts): Effect.Effect<string | undefined, RunError> =
       })
 
     while (isOpen(parts)) {
-      const result = yield* step(0)
+      const result = yield* step(undefined)
       yield* progress("sending")
       if (result === "done") break
       if (result.end !== undefined) return result.end
     }
     const before = audit.canary === "failed" ? "the canary of an earlier run did not pass" : books.tooMany()
     if (before !== undefined) return `${before}: mend the cause, then make a new plan`
+    const full = yield* tooFull(parts)
+    if (full !== undefined) return full
 
     if (limits.canary > 0 && audit.canary !== "passed") {
       let left = Math.min(limits.canary - books.attempts.length, books.left())
@@ -249,10 +260,10 @@ export const run = (parts: Parts): Effect.Effect<string | undefined, RunError> =
         if (!verdict.passed) return `the canary did not pass: ${verdict.why}`
       }
     }
-    for (let n = 1; books.left() > 0; n++) {
+    for (let n = 1; books.left() > 0 || deletesLeft(parts) > 0; n++) {
       // what came back is seen only behind all others
       while (intake.hasRoom() && (yield* intake.look(0)) > 0);
-      const again = books.tooMany() ?? ((n - 1) % backlogEvery === 0 ? yield* tooFull(parts) : undefined)
+      const again = books.tooMany() ?? (n % backlogEvery === 0 ? yield* tooFull(parts) : undefined)
       if (again !== undefined) return again
       const result = yield* step(books.left())
       yield* progress("sending")
