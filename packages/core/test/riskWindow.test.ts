@@ -190,7 +190,9 @@ describe("short jobs pay nothing for a heartbeat", () => {
     Effect.gen(function* () {
       const short = yield* fibers("15 seconds", 2_000)
       const without = yield* fibers("off", 2_000)
-      assert.deepStrictEqual(short, without)
+      // none for each of the 50 jobs; a few are of the consumer's own timers, whose rhythm goes with the settings
+      assert.closeTo(short.at5s, without.at5s, 5)
+      assert.closeTo(short.later, without.later, 5)
       assert.strictEqual(short.beats, 0)
       // a long job has one of its own
       const long = yield* fibers("15 seconds", seconds(25))

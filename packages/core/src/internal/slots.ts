@@ -22,6 +22,8 @@ const LONG_RUN_MS = 1_000
 const WAIT_MS = 250
 /** Weight of the newest run in the mean. */
 const NEWEST = 0.05
+/** So many handlers should have ended by then. */
+const WORTH_WAITING = 0.2
 /** While SQS does not confirm so many settlements, no more is received. */
 const MOST_SETTLING = 1_000
 
@@ -99,7 +101,10 @@ export class Slots {
       const free = this.free
       if (this.paused || free < 1) return
       const full = Math.min(FULL_RECEIVE, this.capacity)
-      if (free < full && this.inHand > 0 && !this.lingered) return this.linger()
+      if (free < full && this.inHand > 0 && !this.lingered) {
+        if (this.hasEnough) return
+        if (this.isWorthWaiting) return this.linger()
+      }
       this.lingered = false
       this.cancelLinger?.()
       this.cancelLinger = undefined
@@ -110,13 +115,22 @@ export class Slots {
   }
 
   private linger(): void {
-    if (this.cancelLinger !== undefined || this.hasEnough) return
+    if (this.cancelLinger !== undefined) return
     this.cancelLinger = this.forker.after(this.options.lingerMs, () => {
       this.cancelLinger = undefined
       if (this.hasEnough) return
       this.lingered = true
       this.grant()
     })
+  }
+
+  /**
+   * Whether it is worth to linger for the end of other handlers, by the run times that were seen: not with long jobs.
+   * When none runs, what is in hand is about to start, or comes with an open receive.
+   */
+  private get isWorthWaiting(): boolean {
+    const ms = this.options.lingerMs
+    return this.running === 0 || this.meanMs === Infinity || this.running * ms > WORTH_WAITING * this.meanMs
   }
 
   /**
