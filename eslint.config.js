@@ -47,7 +47,17 @@ const coreBans = [
 ]
 
 export default tseslint.config(
-  { ignores: ["**/dist/**", "**/out/**", "**/node_modules/**", "**/coverage/**", "**/.stryker-tmp/**", "**/*.mjs"] },
+  {
+    ignores: [
+      "**/dist/**",
+      "**/out/**",
+      "**/node_modules/**",
+      "**/coverage/**",
+      "**/.stryker-tmp/**",
+      ".examples/**",
+      "**/*.mjs"
+    ]
+  },
   ...tseslint.configs.recommended,
   {
     languageOptions: { parserOptions: { projectService: false } },

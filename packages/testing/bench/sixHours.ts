@@ -1,6 +1,10 @@
 /**
  * Six virtual hours of a worker with 100 slots: 80,000 messages of 5 to 45 s, a lease of 20 s that is extended every 10 s,
  * 1 % of the runs fail. Twice with one seed; the journals must be identical. Then the invariants, on the first.
+ *
+ *   node --max-semi-space-size=64 --conditions=@effect-sqs/source --import tsx packages/testing/bench/sixHours.ts
+ *
+ * A third of the time without that flag is the collection of young garbage: a job's fibers outlive the default 16 MB.
  */
 import { Consumer, SqsQueue } from "@effect-sqs/core"
 import { Invariants, JournalQuery, SimClock, Tracking, VirtualSqs } from "@effect-sqs/testing"
