@@ -102,7 +102,12 @@ export const all: ReadonlyArray<Invariant> = [
     "runs of one message do not overlap, unless SQS handed it out while it was hidden",
     lease.oneRunAtATime
   ),
-  invariant(6, "noBeatAfterLoss", "beating ends when SQS says that the lease is lost", settlement.noBeatAfterLoss),
+  invariant(
+    6,
+    "noBeatAfterLoss",
+    "beating ends when SQS says that the lease is lost, and nothing is given back then",
+    settlement.noBeatAfterLoss
+  ),
   invariant(7, "runningWithinConcurrency", "handlers running ≤ concurrency", slots.runningWithinConcurrency),
   invariant(7, "inHandWithinBounds", "deliveries that wait or run ≤ concurrency + prefetch", slots.inHandWithinBounds),
   invariant(7, "startsUnderLease", "what waits is leased: no run starts without a lease", lease.startsUnderLease),
