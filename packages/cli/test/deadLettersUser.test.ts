@@ -1,9 +1,10 @@
 /** Each command as a new user types it: wrong queue, wrong region, no credentials, no permission, Ctrl-C. */
 import { Fault } from "@effect-sqs/testing"
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Console, Effect } from "effect"
 import type { ChildProcess } from "node:child_process"
-import { existsSync } from "node:fs"
+import { existsSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
 import path from "node:path"
 import * as Main from "../src/Main.js"
 import { command } from "./deadLetters.command.js"
@@ -60,8 +61,12 @@ const commands = (queue: string, more: ReadonlyArray<string>): ReadonlyArray<Rea
   ["dlq", "show", "--queue", queue, ...more, "1"],
   ["dlq", "redrive", "--queue", queue, ...more],
   ["dlq", "discard", "--queue", queue, ...more],
-  ["dlq", "discard", "--queue", queue, "--because", "old", "--all", "--confirm", queue, ...more]
+  ["dlq", "discard", "--queue", queue, "--because", "old", "--all", "--confirm", queue, "--keep-in", kept, ...more]
 ]
+
+/** not in the working directory */
+const kept = path.join(tmpdir(), `discarded-${process.pid}.jsonl`)
+afterAll(() => rmSync(kept, { force: true }))
 
 const numbered = (n: number) => Array.from({ length: n }, (_, i) => ({ body: `{"id":"k${i}"}` }))
 
