@@ -10,8 +10,10 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as LogLevel from "effect/LogLevel"
+import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { availableParallelism } from "node:os"
+import path from "node:path"
 
 /**
  * The environment holds values that cannot be used: all of them at once.
@@ -31,6 +33,26 @@ export class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("Inva
   }
 }
 
+/**
+ * Where the jobs' database is. A file is for one process at a time.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type DatabaseAddress =
+  | { readonly _tag: "SqliteFile"; readonly filename: string }
+  | { readonly _tag: "PostgreSQL"; readonly url: Redacted.Redacted }
+
+/**
+ * Where finished reports are kept. `prefix` is empty or ends with a slash.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type StoreAddress =
+  | { readonly _tag: "Folder"; readonly path: string }
+  | { readonly _tag: "S3"; readonly bucket: string; readonly prefix: string }
+
 /** One key of the environment. */
 interface Setting<A> {
   readonly key: string
@@ -46,7 +68,9 @@ const setting = <A>(
   about: string,
   expected: string,
   otherwise: { readonly value: A; readonly shown: string },
-  read: (text: string) => A | undefined
+  read: (text: string) => A | undefined,
+  /** of a secret the value is not told */
+  shown: (text: string) => string = JSON.stringify
 ): Setting<A> => ({
   key,
   about,
@@ -58,7 +82,7 @@ const setting = <A>(
       if (text.trim() === "") return Either.left(ConfigError.MissingData([key], "empty"))
       const value = read(text.trim())
       return value === undefined
-        ? Either.left(ConfigError.InvalidData([key], `${key} is ${JSON.stringify(text)}: expected ${expected}`))
+        ? Either.left(ConfigError.InvalidData([key], `${key} is ${shown(text)}: expected ${expected}`))
         : Either.right(value)
     }),
     Config.withDefault(otherwise.value)
@@ -81,6 +105,19 @@ const duration = (s: string): Duration.Duration | undefined => {
     ? d.value
     : undefined
 }
+
+const address = (s: string): StoreAddress | undefined => {
+  const s3 = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*?))?\/*$/.exec(s)
+  if (s3 !== null) return { _tag: "S3", bucket: s3[1]!, prefix: s3[2] === undefined || s3[2] === "" ? "" : `${s3[2]}/` }
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(s) ? undefined : { _tag: "Folder", path: s }
+}
+
+const postgresUrl = (s: string): Redacted.Redacted | undefined => {
+  if (!/^postgres(ql)?:\/\//.test(s) || !URL.canParse(s)) return undefined
+  return Redacted.make(s)
+}
+
+const yesOrNo = (s: string): boolean | undefined => ({ yes: true, no: false })[s.toLowerCase()]
 
 const aDuration = `a duration such as "90 seconds"`
 const queueName = /^(https?:\/\/\S+|[A-Za-z0-9_-]{1,80}(\.fifo)?)$/
@@ -106,10 +143,60 @@ const table = {
   ),
   out: setting(
     "REPORT_OUT",
-    "the folder for finished reports",
+    "the folder for what is kept on this machine",
     "a path",
     { value: "out/reports", shown: "out/reports" },
     text(/./)
+  ),
+  store: setting<StoreAddress | undefined>(
+    "REPORT_STORE",
+    "where finished reports are kept",
+    "a folder, or s3://bucket/prefix",
+    unset("the folder artifacts in REPORT_OUT"),
+    address
+  ),
+  databaseFile: setting<string | undefined>(
+    "REPORT_DATABASE",
+    "the file of the jobs' database; one process a file",
+    "a path",
+    unset("jobs.db in REPORT_OUT"),
+    text(/^(?![a-z]+:\/\/)./)
+  ),
+  databaseUrl: setting<Redacted.Redacted | undefined>(
+    "REPORT_DATABASE_URL",
+    "a PostgreSQL database instead of the file, for several processes",
+    "a URL such as postgres://user:password@host:5432/reports",
+    unset("the file"),
+    postgresUrl,
+    () => "not a URL that can be used"
+  ),
+  claim: setting(
+    "REPORT_CLAIM",
+    "when a worker died: how long until another may go on with its job",
+    aDuration,
+    { value: Duration.minutes(1), shown: "1 minute" },
+    duration
+  ),
+  resend: setting(
+    "REPORT_RESEND",
+    "a job that was sent and neither runs nor ends is sent again after so long; it doubles up to 2 hours",
+    aDuration,
+    { value: Duration.minutes(10), shown: "10 minutes" },
+    duration
+  ),
+  webhookTimeout: setting(
+    "REPORT_WEBHOOK_TIMEOUT",
+    "how long the receiver of a report has to answer",
+    aDuration,
+    { value: Duration.seconds(10), shown: "10 seconds" },
+    duration
+  ),
+  webhookPrivate: setting(
+    "REPORT_WEBHOOK_PRIVATE",
+    "whether receivers may have private addresses",
+    "yes or no",
+    { value: false, shown: "no" },
+    yesOrNo
   ),
   threads: setting(
     "REPORT_THREADS",
@@ -190,18 +277,21 @@ const table = {
   )
 } satisfies Record<string, Setting<any>>
 
+type Read = {
+  readonly [K in keyof typeof table]: (typeof table)[K] extends Setting<infer A> ? A : never
+}
+
 /**
- * The settings as they are used: `concurrency` is decided, `undefined` durations are the library's to decide.
+ * The settings as they are used: `concurrency`, `store` and `database` are decided, `undefined` durations are the library's to
+ * decide.
  *
  * @since 0.1.0
  * @category models
  */
-export type Settings = {
-  readonly [K in keyof typeof table]: (typeof table)[K] extends Setting<infer A>
-    ? K extends "concurrency"
-      ? number
-      : A
-    : never
+export interface Settings extends Omit<Read, "concurrency" | "store" | "databaseFile" | "databaseUrl"> {
+  readonly concurrency: number
+  readonly store: StoreAddress
+  readonly database: DatabaseAddress
 }
 
 const faultsOf: (error: ConfigError.ConfigError) => ReadonlyArray<string> = (error) => {
@@ -239,8 +329,20 @@ export const settings: Effect.Effect<Settings, InvalidSettings> = Effect.gen(fun
   if (Duration.greaterThan(read.redeliveryFrom, read.redeliveryTo)) {
     faults.push(`${table.redeliveryFrom.key} is longer than ${table.redeliveryTo.key}`)
   }
+  const { databaseFile, databaseUrl, ...rest } = read
+  if (databaseFile !== undefined && databaseUrl !== undefined) {
+    faults.push(`${table.databaseFile.key} and ${table.databaseUrl.key} are both given: there is one database`)
+  }
   if (faults.length > 0) return yield* new InvalidSettings({ faults })
-  return { ...read, concurrency }
+  return {
+    ...rest,
+    concurrency,
+    store: read.store ?? { _tag: "Folder", path: path.join(read.out, "artifacts") },
+    database:
+      databaseUrl === undefined
+        ? { _tag: "SqliteFile", filename: databaseFile ?? path.join(read.out, "jobs.db") }
+        : { _tag: "PostgreSQL", url: databaseUrl }
+  }
 })
 
 /**

@@ -3,6 +3,7 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as LogLevel from "effect/LogLevel"
+import * as Redacted from "effect/Redacted"
 import { describe as described, settings } from "../src/Settings.js"
 
 const read = (environment: Record<string, string>) =>
@@ -26,6 +27,12 @@ describe("Settings", () => {
         REPORT_QUEUE: "http://127.0.0.1:9324/000000000000/jobs",
         REPORT_DLQ: "jobs-dlq",
         REPORT_OUT: "/srv/reports",
+        REPORT_STORE: "s3://reports/2026/",
+        REPORT_DATABASE: "/srv/jobs.db",
+        REPORT_CLAIM: "20 seconds",
+        REPORT_RESEND: "5 minutes",
+        REPORT_WEBHOOK_TIMEOUT: "3 seconds",
+        REPORT_WEBHOOK_PRIVATE: "yes",
         REPORT_THREADS: "8",
         REPORT_CONCURRENCY: "6",
         REPORT_VISIBILITY: "90 seconds",
@@ -38,23 +45,62 @@ describe("Settings", () => {
         REPORT_DRAIN: "5 seconds",
         REPORT_LOG_LEVEL: "Warning"
       })
-      const shown = Object.values(s).map((v) => (Duration.isDuration(v) ? Duration.format(v) : v))
-      assert.deepStrictEqual(shown, [
-        "http://127.0.0.1:9324/000000000000/jobs",
-        "jobs-dlq",
-        "/srv/reports",
-        8,
-        6,
-        "1m 30s",
-        "30s",
-        "2m",
-        "1h",
-        "1s",
-        "1m",
-        "2s",
-        "5s",
-        LogLevel.Warning
-      ])
+      const shown = Object.entries(s).map(([key, v]) => [key, Duration.isDuration(v) ? Duration.format(v) : v])
+      assert.deepStrictEqual(Object.fromEntries(shown), {
+        queue: "http://127.0.0.1:9324/000000000000/jobs",
+        deadLetterQueue: "jobs-dlq",
+        out: "/srv/reports",
+        store: { _tag: "S3", bucket: "reports", prefix: "2026/" },
+        database: { _tag: "SqliteFile", filename: "/srv/jobs.db" },
+        claim: "20s",
+        resend: "5m",
+        webhookTimeout: "3s",
+        webhookPrivate: true,
+        threads: 8,
+        concurrency: 6,
+        visibility: "1m 30s",
+        heartbeat: "30s",
+        extendBy: "2m",
+        limit: "1h",
+        redeliveryFrom: "1s",
+        redeliveryTo: "1m",
+        waitTime: "2s",
+        drain: "5s",
+        logLevel: LogLevel.Warning
+      })
+    })
+  )
+
+  it.effect("say where things are: under REPORT_OUT, or where they are told", () =>
+    Effect.gen(function* () {
+      const embedded = yield* read({ REPORT_OUT: "/srv" })
+      assert.deepStrictEqual(embedded.store, { _tag: "Folder", path: "/srv/artifacts" })
+      assert.deepStrictEqual(embedded.database, { _tag: "SqliteFile", filename: "/srv/jobs.db" })
+      const url = "postgres://user:secret@db.example/reports"
+      const shared = yield* read({ REPORT_DATABASE_URL: url, REPORT_STORE: "s3://reports" })
+      assert.deepStrictEqual(shared.store, { _tag: "S3", bucket: "reports", prefix: "" })
+      assert.strictEqual(shared.database._tag === "PostgreSQL" && Redacted.value(shared.database.url), url)
+      assert.notInclude(String(JSON.stringify(shared)), "secret")
+      assert.deepStrictEqual((yield* read({ REPORT_STORE: "../reports" })).store, {
+        _tag: "Folder",
+        path: "../reports"
+      })
+    })
+  )
+
+  it.effect("tell no secret, and know one database only", () =>
+    Effect.gen(function* () {
+      const wrong = yield* Effect.flip(read({ REPORT_DATABASE_URL: "mysql://user:secret@db.example/reports" }))
+      assert.match(wrong.message, /REPORT_DATABASE_URL is not a URL that can be used: expected a URL such as postgres:/)
+      assert.notInclude(wrong.message, "secret")
+      const both = yield* Effect.flip(
+        read({ REPORT_DATABASE: "jobs.db", REPORT_DATABASE_URL: "postgres://user:secret@db.example/reports" })
+      )
+      assert.match(both.message, /REPORT_DATABASE and REPORT_DATABASE_URL are both given/)
+      assert.notInclude(both.message, "secret")
+      const store = yield* Effect.flip(read({ REPORT_STORE: "gs://bucket/reports", REPORT_WEBHOOK_PRIVATE: "1" }))
+      assert.match(store.message, /REPORT_STORE is "gs:.*expected a folder, or s3:/)
+      assert.match(store.message, /REPORT_WEBHOOK_PRIVATE is "1": expected yes or no/)
     })
   )
 
@@ -86,7 +132,8 @@ describe("Settings", () => {
 
   it.effect("are all described, each with its default", () =>
     Effect.gen(function* () {
-      const keys = Object.keys(yield* settings).length
+      // the database has two keys, of which one is given
+      const keys = Object.keys(yield* settings).length + 1
       assert.strictEqual([...described.matchAll(/^ {2}REPORT_[A-Z_]+ +\S/gm)].length, keys)
       assert.strictEqual([...described.matchAll(/; default: \S/g)].length, keys)
     })
