@@ -1,5 +1,5 @@
 /** A PostgreSQL server for tests: thrown away afterwards, so nothing is synced to disk. */
-import { execFileSync, spawnSync } from "node:child_process"
+import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as os from "node:os"
@@ -7,6 +7,8 @@ import * as path from "node:path"
 
 export interface Server {
   readonly url: string
+  /** as after a crash: all connections are cut, what was committed is there again; only of a server of our own */
+  readonly restart: () => void
   readonly stop: () => void
 }
 
@@ -50,7 +52,12 @@ const asServerUser = (program: string, args: ReadonlyArray<string>, inherit = fa
 /** The server that LEDGER_PG_URL names, or one of our own. */
 export const start = async (): Promise<Server> => {
   const given = process.env.LEDGER_PG_URL
-  if (given !== undefined && given !== "") return { url: given, stop: () => {} }
+  if (given !== undefined && given !== "") {
+    const restart = () => {
+      throw new Error("LEDGER_PG_URL names a server that is not ours to restart: leave it unset")
+    }
+    return { url: given, restart, stop: () => {} }
+  }
   const bin = installations()[0]
   if (bin === undefined) {
     throw new Error(
@@ -67,19 +74,22 @@ export const start = async (): Promise<Server> => {
   ])
   const settings = [
     `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c max_connections=200`,
-    "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c deadlock_timeout=200ms"
+    // a commit is handed to the operating system: it survives the death of the server, not that of the machine
+    "-c fsync=off -c full_page_writes=off -c deadlock_timeout=200ms"
   ].join(" ")
-  asServerUser(
-    path.join(bin, "pg_ctl"),
-    ["-D", data, "-w", "-t", "30", "-l", path.join(folder, "log"), "-o", settings, "start"],
-    true
-  )
+  const control = (...args: ReadonlyArray<string>) =>
+    asServerUser(path.join(bin, "pg_ctl"), ["-D", data, "-w", "-t", "30", ...args], true)
+  const options = ["-l", path.join(folder, "log"), "-o", settings]
+  control(...options, "start")
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    restart: () => control(...options, "-m", "immediate", "restart"),
     stop: () => {
-      const user = process.getuid?.() === 0 ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] : []
-      const [command, ...args] = [...user, path.join(bin, "pg_ctl"), "-D", data, "-m", "immediate", "stop"]
-      spawnSync(command!, args, { stdio: "ignore", cwd: "/" })
+      try {
+        control("-m", "immediate", "stop")
+      } catch {
+        // it is gone already
+      }
       fs.rmSync(folder, { recursive: true, force: true })
     }
   }
