@@ -27,6 +27,18 @@ const GUARD_MS = 1_000
 /** Of a short slot, for example one that was extended by hand for a second, only a part. */
 const guardOf = (slotMs: number) => Math.min(GUARD_MS, slotMs / 20)
 
+/** Never so much that the next beat, as long before the deadline as any, would come too late. */
+const guardIn = (settings: LeaseSettings, slotMs: number) =>
+  guardOf(settings.heartbeatMs === undefined ? slotMs : Math.min(slotMs, settings.extendByMs))
+
+/**
+ * What must be left of a slot when it is extended: with as much or less, a lease counts as run out before its beat.
+ *
+ * @internal
+ */
+export const leastSpareMs = (settings: LeaseSettings): number =>
+  guardOf(Math.min(settings.visibilityMs, settings.extendByMs))
+
 /**
  * What a consumer's leases share; in ms.
  *
@@ -57,7 +69,10 @@ export interface Lease {
   readonly receivedAt: number
   /** until then it is hidden, on the early side */
   readonly deadline: number
-  /** how long before the deadline it counts as run out: at most 1 s, at most a twentieth of what SQS granted last */
+  /**
+   * how long before the deadline it counts as run out: at most 1 s, at most a twentieth of what SQS granted last, or of
+   * what a beat asks
+   */
   readonly guardMs: number
   /** when the next beat is sent at the latest; `Infinity`: never again */
   readonly nextBeatAt: number
@@ -89,7 +104,7 @@ export const start = (settings: LeaseSettings, callStart: number, arrival: numbe
   const lease: Lease = {
     receivedAt,
     deadline,
-    guardMs: guardOf(settings.visibilityMs),
+    guardMs: guardIn(settings, settings.visibilityMs),
     nextBeatAt: Infinity,
     limitAt: receivedAt + settings.limitMs,
     capAt: receivedAt + MAX_VISIBILITY_SECONDS * 1000 - CAP_MARGIN_MS
@@ -158,7 +173,7 @@ export const beatDueAt = (lease: Lease, settings: LeaseSettings): number =>
  */
 export const extended = (lease: Lease, settings: LeaseSettings, callStart: number, seconds: number): Lease => {
   const grantedMs = seconds * 1000
-  const next: Lease = { ...lease, deadline: callStart + grantedMs, guardMs: guardOf(grantedMs) }
+  const next: Lease = { ...lease, deadline: callStart + grantedMs, guardMs: guardIn(settings, grantedMs) }
   const { extendByMs, heartbeatMs } = settings
   if (heartbeatMs === undefined) return next
   const afterMs =

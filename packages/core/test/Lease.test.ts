@@ -18,7 +18,7 @@ const settings = (o: Partial<Lease.LeaseSettings> = {}): Lease.LeaseSettings => 
   }
 }
 
-/** Settings as options can be: whole ms, a heartbeat shorter than visibility and extendBy. */
+/** Settings as options can be: whole ms, a heartbeat that leaves time for a beat. */
 const anySettings = fc
   .record({
     visibilityMs: fc.integer({ min: 1_000, max: SQS_CAP_MS }),
@@ -28,7 +28,8 @@ const anySettings = fc
     part: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined })
   })
   .map(({ part, ...o }): Lease.LeaseSettings => {
-    const most = Math.min(o.visibilityMs, o.extendByMs) - 1
+    const shortestMs = Math.min(o.visibilityMs, o.extendByMs)
+    const most = Math.ceil(shortestMs - Math.min(1_000, shortestMs / 20)) - 1
     return { ...o, heartbeatMs: part === undefined ? undefined : Math.round(500 + part * (most - 500)) }
   })
 
@@ -156,7 +157,17 @@ describe("the end of a lease", () => {
     const s = settings({ visibilityMs: 4_000 })
     const lease = Lease.start(s, 0, 0)
     assert.strictEqual(Lease.interruptAt(Lease.extended(lease, s, 2_000, 1)), 2_950)
-    assert.strictEqual(Lease.interruptAt(Lease.extended(lease, s, 2_000, 60)), 61_000)
+    assert.strictEqual(Lease.interruptAt(Lease.extended(lease, s, 2_000, 60)), 61_800)
+    const unbeaten = settings({ visibilityMs: 4_000, heartbeatMs: undefined })
+    assert.strictEqual(Lease.interruptAt(Lease.extended(lease, unbeaten, 2_000, 60)), 61_000)
+  })
+
+  it("never before the next beat, which comes as long before any deadline as heartbeat and extension say", () => {
+    const s = settings({ visibilityMs: 60_000, heartbeatMs: 1_500, extendByMs: 2_000 })
+    const lease = Lease.start(s, 0, 0)
+    assert.deepStrictEqual([lease.nextBeatAt, Lease.interruptAt(lease)], [59_500, 59_900])
+    const byHand = Lease.extended(lease, s, 10_000, 30)
+    assert.deepStrictEqual([byHand.nextBeatAt, Lease.interruptAt(byHand)], [39_500, 39_900])
   })
 
   it("at the user's limit, when that comes first", () => {
@@ -232,13 +243,13 @@ describe("properties", () => {
     )
   })
 
-  it("the next beat always lies before the deadline and gains something", () => {
+  it("the next beat always lies before the end, whatever was granted, and gains something", () => {
     fc.assert(
       fc.property(anySettings, fc.integer({ min: 1, max: 43_190 }), (s, seconds) => {
         for (const lease of [Lease.start(s, 0, 0), Lease.extended(Lease.start(s, 0, 0), s, 0, seconds)]) {
           if (s.heartbeatMs === undefined) assert.strictEqual(lease.nextBeatAt, Infinity)
           if (lease.nextBeatAt === Infinity) continue
-          assert.isBelow(lease.nextBeatAt, lease.deadline)
+          assert.isBelow(lease.nextBeatAt, lease.deadline - lease.guardMs)
           assert.isAbove(Lease.beatSeconds(lease, s, lease.nextBeatAt), 0)
           assert.isAtLeast(Lease.beatDueAt(lease, s), lease.nextBeatAt - s.heartbeatMs! / 10)
           assert.isAtMost(Lease.beatDueAt(lease, s), lease.nextBeatAt)

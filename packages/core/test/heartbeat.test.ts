@@ -1,11 +1,14 @@
 /** Rows of the failures that consumers have shown: heartbeats. What a lost lease does is in leaseLoss.test.ts. */
-import { Redelivery } from "@effect-sqs/core"
+import { type Delivery, Redelivery } from "@effect-sqs/core"
 import { Fault, JournalQuery } from "@effect-sqs/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { asked, assertOnce, calls, eventsOf, lossesOf, play, seconds } from "./stage.js"
 
 const onBeats = Fault.on("ChangeMessageVisibilityBatch")
+/** goes on after that for longer than it was given */
+const byHandMidway = (delivery: Delivery.Delivery<unknown>) =>
+  Effect.zipRight(Effect.delay(delivery.extend("45 seconds"), "70 seconds"), Effect.sleep("1 minute"))
 const sleeps = (ms: number) => () => Effect.sleep(ms)
 
 describe("A heartbeat and lease", () => {
@@ -65,6 +68,26 @@ describe("A heartbeat and lease", () => {
         )
         assertOnce(stage, 1)
       })
+    )
+  )
+
+  it.effect("A3 the longest heartbeats that a start accepts beat in time, whatever a beat asks", () =>
+    Effect.forEach(
+      [
+        { heartbeat: 28_999 },
+        { heartbeat: 28_999, extendBy: "1 minute" },
+        { heartbeat: 1_899, extendBy: "2 seconds" },
+        { heartbeat: 949, visibility: "1 second" }
+      ] as const,
+      (lease) =>
+        play({ worker: { lease }, handler: (_, delivery) => byHandMidway(delivery) }, (stage) =>
+          Effect.gen(function* () {
+            yield* Effect.sleep("3 minutes")
+            assert.deepStrictEqual(lossesOf(stage), [])
+            assertOnce(stage, 1)
+          })
+        ),
+      { discard: true }
     )
   )
 

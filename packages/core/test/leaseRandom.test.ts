@@ -32,7 +32,8 @@ const anyScene = fc.record({
 type Scene = typeof anyScene extends fc.Arbitrary<infer A> ? A : never
 
 const optionsOf = (o: Scene): WorkerOptions => {
-  const most = Math.min(o.visibilityS, o.extendByS) * 1_000 - 1
+  const shortestMs = Math.min(o.visibilityS, o.extendByS) * 1_000
+  const most = Math.ceil(shortestMs - Math.min(1_000, shortestMs / 20)) - 1
   return {
     concurrency: o.concurrency,
     prefetch: o.prefetch,

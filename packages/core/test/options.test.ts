@@ -172,6 +172,28 @@ describe("the lease's settings", () => {
       { option: "lease.heartbeat", rule: "must be shorter than extendBy (20s)", value: "20s" }
     ])
   })
+
+  it("a heartbeat that leaves no time for its beat is a fault: a second, or a twentieth of a short slot", () => {
+    const faults = (lease: Parameters<typeof settings>[0], visibilityMs?: number) =>
+      settings(lease, visibilityMs).faults.map((f) => `${f.option} ${f.value} ${f.rule.split(":")[0]}`)
+    assert.deepStrictEqual(faults({ heartbeat: "29 seconds" }), [
+      "lease.heartbeat 29s must be more than 1s shorter than visibility (30s)"
+    ])
+    assert.deepStrictEqual(faults({ heartbeat: "29 seconds", extendBy: "1 minute" }), [
+      "lease.heartbeat 29s must be more than 1s shorter than visibility (30s)"
+    ])
+    assert.deepStrictEqual(faults({ heartbeat: "19 seconds", extendBy: "20 seconds" }), [
+      "lease.heartbeat 19s must be more than 1s shorter than extendBy (20s)"
+    ])
+    assert.deepStrictEqual(faults({ heartbeat: 1_900 }, 2_000), [
+      "lease.heartbeat 1s 900ms must be more than 100ms shorter than visibility (2s)"
+    ])
+    assert.deepStrictEqual(faults({ heartbeat: "28999 millis" }), [])
+    assert.deepStrictEqual(faults({ heartbeat: 18_999, extendBy: "20 seconds" }), [])
+    assert.deepStrictEqual(faults({ heartbeat: 1_899 }, 2_000), [])
+    assert.deepStrictEqual(faults({ heartbeat: "off" }, 1_000), [])
+    assert.deepStrictEqual(faults({}, 1_000), [])
+  })
 })
 
 describe("ConsumerOptions.config", () => {

@@ -111,6 +111,19 @@ describe("start", () => {
     }).pipe(Effect.provide(jobs()))
   )
 
+  it.scoped("a heartbeat that leaves no time for a beat of the queue's own visibility", () =>
+    Effect.gen(function* () {
+      const error = yield* startError({ lease: { heartbeat: "29 seconds" } })
+      assert.deepStrictEqual(error.faults, [
+        {
+          option: "lease.heartbeat",
+          rule: "must be more than 1s shorter than visibility (30s): so long before its end a lease counts as run out, and a beat would come too late. Half of it leaves two tries",
+          value: "29s"
+        }
+      ])
+    }).pipe(Effect.provide(jobs()))
+  )
+
   it.scoped("a faulty visibility leads to no further faults of the lease, by the queue's own", () =>
     Effect.gen(function* () {
       const error = yield* startError({ lease: { visibility: "2 mintues" as never, heartbeat: "1 minute" } })

@@ -150,5 +150,16 @@ export const leaseSettings = (
   if (heartbeatMs !== undefined && heartbeatMs >= extendByMs) {
     fault("lease.heartbeat", `must be shorter than extendBy (${Duration.format(extendByMs)})`, heartbeatMs)
   }
-  return { settings: { visibilityMs, heartbeatMs, extendByMs, lingerMs: BEAT_LINGER_MS, limitMs: o.limitMs }, faults }
+  const settings = { visibilityMs, heartbeatMs, extendByMs, lingerMs: BEAT_LINGER_MS, limitMs: o.limitMs }
+  const spareMs = Lease.leastSpareMs(settings)
+  const shortestMs = Math.min(visibilityMs, extendByMs)
+  if (faults.length === 0 && heartbeatMs !== undefined && shortestMs - heartbeatMs <= spareMs) {
+    const slot = `${extendByMs < visibilityMs ? "extendBy" : "visibility"} (${Duration.format(shortestMs)})`
+    fault(
+      "lease.heartbeat",
+      `must be more than ${Duration.format(spareMs)} shorter than ${slot}: so long before its end a lease counts as run out, and a beat would come too late. Half of it leaves two tries`,
+      heartbeatMs
+    )
+  }
+  return { settings, faults }
 }
