@@ -5,11 +5,14 @@
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { ArtifactStore, artifactName } from "./ArtifactStore.js"
+import { randomUUID } from "node:crypto"
+import { rm } from "node:fs/promises"
+import path from "node:path"
 import type { Progress } from "./render/RenderProtocol.js"
 import { RenderPool } from "./render/RenderPool.js"
 import { type RenderError, type RenderThreadLost, SourceUnavailable } from "./ReportError.js"
 import type { ReportJob } from "./ReportJob.js"
+import { ArtifactStore, artifactName } from "./store/ArtifactStore.js"
 
 /**
  * A finished report. `drawn` is false when an earlier run had finished it.
@@ -49,7 +52,14 @@ export const generateReport = (
     const pool = yield* RenderPool
     const name = artifactName(job)
     const kept = yield* store.find(name)
-    if (Option.isSome(kept)) return { path: kept.value, drawn: false }
-    const path = yield* store.put(name, (file) => pool.render(job, file, onProgress))
-    return { path, drawn: true }
+    if (Option.isSome(kept)) return { path: kept.value.location, drawn: false }
+    return yield* Effect.acquireUseRelease(
+      Effect.sync(() => path.join(store.workFolder, `${name}.${randomUUID()}.part`)),
+      (file) =>
+        Effect.gen(function* () {
+          const { sha256 } = yield* pool.render(job, file, onProgress)
+          return { path: (yield* store.put(name, file, sha256)).location, drawn: true }
+        }),
+      (file) => Effect.promise(() => rm(file, { force: true }))
+    )
   })

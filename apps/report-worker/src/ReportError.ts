@@ -50,17 +50,19 @@ export class SourceUnavailable extends Schema.TaggedError<SourceUnavailable>()("
 }
 
 /**
- * The artifact could not be written or kept: disk full, no permission, folder gone. Somebody has to make room.
+ * The artifact could not be written, kept or read: disk full, no permission, folder or bucket gone. Its text says what
+ * somebody has to do, where that is known.
  *
  * @since 0.1.0
  * @category errors
  */
 export class StoreFailed extends Schema.TaggedError<StoreFailed>()("StoreFailed", {
   path: Schema.String,
-  detail: Schema.String
+  detail: Schema.String,
+  doing: Schema.optionalWith(Schema.Literal("written", "read"), { exact: true, default: () => "written" })
 }) {
   override get message() {
-    return `${this.path} cannot be written: ${this.detail}`
+    return `${this.path} cannot be ${this.doing}: ${this.detail}`
   }
 }
 
@@ -91,3 +93,17 @@ export const RenderError = Schema.Union(UnknownAirport, NoFlights, SourceUnavail
  * @category errors
  */
 export type RenderError = typeof RenderError.Type
+
+/**
+ * No such artifact is kept. It may not be finished yet.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ArtifactNotFound extends Schema.TaggedError<ArtifactNotFound>()("ArtifactNotFound", {
+  artifact: Schema.String
+}) {
+  override get message() {
+    return `there is no artifact ${this.artifact}`
+  }
+}

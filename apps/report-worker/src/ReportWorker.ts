@@ -11,13 +11,13 @@ import * as Redelivery from "@effect-sqs/core/Redelivery"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import type { ArtifactStore } from "./ArtifactStore.js"
 import { generateReport } from "./GenerateReport.js"
 import type { Progress } from "./render/RenderProtocol.js"
 import type { RenderPool } from "./render/RenderPool.js"
 import type { RenderError, RenderThreadLost } from "./ReportError.js"
 import { type ReportJob, reportJobs } from "./ReportJob.js"
 import type { Settings } from "./Settings.js"
+import type { ArtifactStore } from "./store/ArtifactStore.js"
 
 /**
  * What of the settings concerns the consumer.
@@ -25,7 +25,10 @@ import type { Settings } from "./Settings.js"
  * @since 0.1.0
  * @category models
  */
-export type WorkerSettings = Omit<Settings, "out" | "threads" | "logLevel">
+export type WorkerSettings = Omit<
+  Settings,
+  "out" | "threads" | "logLevel" | "store" | "database" | "claim" | "resend" | "webhookTimeout" | "webhookPrivate"
+>
 
 /**
  * @since 0.1.0

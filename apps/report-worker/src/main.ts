@@ -5,12 +5,12 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { ArtifactStore } from "./ArtifactStore.js"
 import { reportingFailures } from "./Failures.js"
 import * as Logging from "./Logging.js"
 import { RenderPool } from "./render/RenderPool.js"
 import * as ReportWorker from "./ReportWorker.js"
 import { describe, settings } from "./Settings.js"
+import * as FolderStore from "./store/FolderStore.js"
 
 const help = `report-worker — makes reports from the jobs of an SQS queue
 
@@ -30,7 +30,7 @@ back. Exit code 0 after such a stop, 1 when it was not complete or when the work
 const worker = Effect.gen(function* () {
   const read = yield* settings
   const live = Layer.mergeAll(
-    ArtifactStore.layerFolder(read.out).pipe(Layer.provide(NodeFileSystem.layer)),
+    FolderStore.layer(read.out).pipe(Layer.provide(NodeFileSystem.layer)),
     RenderPool.layer(read.threads),
     AwsSqs.layer
   )

@@ -10,7 +10,7 @@ import * as Logger from "effect/Logger"
 import * as Schedule from "effect/Schedule"
 import * as TestClock from "effect/TestClock"
 import * as WorkerThreads from "node:worker_threads"
-import { ArtifactStore } from "../src/ArtifactStore.js"
+import * as FolderStore from "../src/store/FolderStore.js"
 import { generateReport } from "../src/GenerateReport.js"
 import { RenderPool, startThread } from "../src/render/RenderPool.js"
 import { FlightDelaysJob } from "../src/ReportJob.js"
@@ -38,9 +38,11 @@ const setup = Effect.gen(function* () {
       return thread
       // the platform warns of a thread that ended; here it is meant to
     }).pipe(Layer.provide(Logger.remove(Logger.defaultLogger))),
-    ArtifactStore.layerFolder(folder)
+    FolderStore.layer(folder)
   )
-  return { fs, folder, started, context: yield* Layer.build(live), names: fs.readDirectory(folder) }
+  // the files, also unfinished ones
+  const names = Effect.map(fs.readDirectory(folder, { recursive: true }), (all) => all.filter((n) => n !== ".work"))
+  return { fs, folder, started, context: yield* Layer.build(live), names }
 })
 
 describe("RenderPool", () => {

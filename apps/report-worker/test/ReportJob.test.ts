@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { artifactName } from "../src/ArtifactStore.js"
+import { artifactName } from "../src/store/ArtifactStore.js"
 import { FlightDelaysJob, ReportJob, reportJobs } from "../src/ReportJob.js"
 
 const good = { report: "flight-delays", jobId: "den-2001-02", locale: "ko", period: "2001-02", airport: "DEN" }

@@ -5,8 +5,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
-import { ArtifactStore } from "../src/ArtifactStore.js"
+import { ArtifactStore } from "../src/store/ArtifactStore.js"
 import { Rendered } from "../src/render/RenderProtocol.js"
 import { RenderPool } from "../src/render/RenderPool.js"
 import { type RenderError, RenderThreadLost, UnknownAirport } from "../src/ReportError.js"
@@ -30,6 +31,8 @@ const settings: ReportWorker.WorkerSettings = {
 const job = (o: Partial<FlightDelaysJob> = {}) =>
   new FlightDelaysJob({ jobId: "den", locale: "en", period: "2001-02", airport: "DEN", ...o })
 
+const artifact = (name: string) => ({ name, location: name, bytes: 1, sha256: "" })
+
 /**
  * The worker on a virtual SQS, with a store in memory and a pool that does what `draw` says. `after` sends the bodies,
  * lets the time pass and answers what is to be looked at.
@@ -41,12 +44,14 @@ const working = (
 ) => {
   const kept = new Set<string>()
   const store = ArtifactStore.of({
-    find: (name) => Effect.sync(() => (kept.has(name) ? Option.some(name) : Option.none())),
-    put: (name, write) =>
+    workFolder: "/none",
+    find: (name) => Effect.sync(() => (kept.has(name) ? Option.some(artifact(name)) : Option.none())),
+    put: (name) =>
       Effect.as(
-        Effect.tap(write(name), () => Effect.sync(() => kept.add(name))),
-        name
-      )
+        Effect.sync(() => kept.add(name)),
+        artifact(name)
+      ),
+    read: () => Stream.die("nobody reads")
   })
   let drawn = 0
   const pool = RenderPool.of({

@@ -13,9 +13,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import path from "node:path"
 import { fileURLToPath } from "node:url"
-import { ArtifactStore } from "../ArtifactStore.js"
 import { RenderPool } from "../render/RenderPool.js"
 import type { WorkerSettings } from "../ReportWorker.js"
+import * as FolderStore from "../store/FolderStore.js"
 import { maxReceiveCount, visibilitySeconds } from "./Story.js"
 
 /** Three: the long job keeps one, though it mostly waits, and two are as many as two cores can use. */
@@ -102,5 +102,5 @@ const Client = Layer.unwrapEffect(
 export const layer = Layer.mergeAll(
   Client.pipe(Layer.provideMerge(Server)),
   RenderPool.layer(threads),
-  ArtifactStore.layerFolder(reports).pipe(Layer.provideMerge(NodeFileSystem.layer))
+  FolderStore.layer(reports).pipe(Layer.provideMerge(NodeFileSystem.layer))
 )
