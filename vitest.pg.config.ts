@@ -11,7 +11,7 @@ export default defineConfig({
       mergeConfig(shared, {
         test: {
           name: "postgres",
-          include: ["packages/*/test-pg/**/*.test.ts"],
+          include: ["packages/*/test-pg/**/*.test.ts", "apps/*/test-pg/**/*.test.ts"],
           globalSetup: ["packages/ledger/test-pg/support/globalSetup.ts"],
           testTimeout: 60_000
         }

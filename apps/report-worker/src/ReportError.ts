@@ -107,3 +107,18 @@ export class ArtifactNotFound extends Schema.TaggedError<ArtifactNotFound>()("Ar
     return `there is no artifact ${this.artifact}`
   }
 }
+
+/**
+ * A step of a job took longer than its policy allows. It may be faster another time.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class StepTimedOut extends Schema.TaggedError<StepTimedOut>()("StepTimedOut", {
+  step: Schema.String,
+  seconds: Schema.Number
+}) {
+  override get message() {
+    return `the step ${this.step} did not end within ${this.seconds} s`
+  }
+}

@@ -71,7 +71,8 @@ export class JobCancelled extends Schema.TaggedError<JobCancelled>()("JobCancell
  */
 export class JobStoreFailed extends Schema.TaggedError<JobStoreFailed>()("JobStoreFailed", {
   operation: Schema.String,
-  detail: Schema.String
+  detail: Schema.String,
+  cause: Schema.optional(Schema.Defect)
 }) {
   override get message() {
     return `the database of jobs failed in ${this.operation}: ${this.detail}`

@@ -36,7 +36,7 @@ export type JobState = typeof JobState.Type
  * - `delivered`: the receiver has it
  * - `unknown`: nobody knows whether the receiver has it; it is asked
  * - `review`: it could not be found out; a person decides
- * - `refused`: the receiver, or a person, said no
+ * - `refused`: given up: the receiver or a person said no, or it did not succeed in all tries
  *
  * @since 0.1.0
  * @category models
@@ -119,7 +119,7 @@ export class JobRow extends Schema.Class<JobRow>("JobRow")({
   sendAt: Schema.optional(Schema.Number),
   /** how many messages the outbox has sent */
   sends: Schema.Number,
-  /** the last message that was sent or received */
+  /** of the last message that was sent, or of the one that brought the job */
   messageId: Schema.optional(Schema.String),
   /** runs that began */
   runs: Schema.Number

@@ -97,13 +97,18 @@ export class JobStore extends Context.Tag("@effect-sqs/report-worker/JobStore")<
     // for a run
 
     /**
-     * A run of the job begins. A job that came from elsewhere than the outbox gets its row now; one that had failed runs
-     * again. Fails for an id that names another job. The next message is put off to `nextAt`.
+     * A message of the job is here. A job that came from elsewhere than the outbox gets its row now. Fails for an id that
+     * names another job.
      */
-    readonly started: (
+    readonly admit: (
       job: ReportJob,
-      run: { readonly messageId: string; readonly receiveCount: number; readonly nextAt: number }
+      message: { readonly messageId: string; readonly nextAt: number }
     ) => Effect.Effect<JobRow, JobConflict | JobStoreFailed>
+    /** A run begins, also of a job that had failed; the next message is put off to `nextAt`. */
+    readonly started: (
+      id: string,
+      run: { readonly receiveCount: number; readonly nextAt: number }
+    ) => Effect.Effect<void, JobCancelled | JobStoreFailed>
     /** How far it is; puts the next message off. `isNew`: a step began, which is written into the history. */
     readonly progress: (
       id: string,
@@ -122,8 +127,10 @@ export class JobStore extends Context.Tag("@effect-sqs/report-worker/JobStore")<
       reason: string,
       options: { readonly nextAt: number }
     ) => Effect.Effect<void, JobStoreFailed>
-    /** Given up. A job that is completed, or cancelled, stays so. */
+    /** Given up. What is completed or cancelled stays so; of a completed job the delivery is given up. */
     readonly failed: (id: string, reason: string) => Effect.Effect<void, JobStoreFailed>
+    /** The same, by the message that the outbox sent last: its body could not be read. */
+    readonly failedMessage: (messageId: string, reason: string) => Effect.Effect<void, JobStoreFailed>
     /** The state of the delivery; `pending` has a message sent at once. */
     readonly delivery: (
       id: string,

@@ -1,0 +1,4 @@
+import { sqlite } from "./backend.js"
+import { suite } from "./suite.js"
+
+suite(sqlite)
