@@ -45,10 +45,10 @@ export class Dispatcher<A> {
   private watchers: Array<() => void> = []
 
   constructor(private readonly options: DispatcherOptions<A>) {
-    const { forker, slots } = options.host
-    // half of what is fetched ahead may be held behind failures: the rest is for the other groups
-    const mostHeld = Math.floor((slots.options.prefetch ?? 0) / 2)
-    this.groups = options.queue.kind === "fifo" ? new Groups(forker, mostHeld) : undefined
+    const { forker, settings, slots } = options.host
+    // half of the places may be held behind failures: the rest is for the heads, and for the other groups
+    const held = { mostHeld: Math.floor(slots.capacity / 2), beats: settings.heartbeatMs !== undefined }
+    this.groups = options.queue.kind === "fifo" ? new Groups(forker, held) : undefined
     this.host = {
       ...options.host,
       redelivery: options.redelivery,

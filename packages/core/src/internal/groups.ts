@@ -13,34 +13,43 @@ export interface Member {
 
 interface Group<M> {
   /** whose turn it is; `undefined`: the group waits behind a failure for its head to come back */
-  head: M | undefined
+  readonly head: M | undefined
   /** in the order of their receives */
-  behind: Array<M>
-  /** of the head that failed */
-  readonly failed: { readonly messageId: string; readonly cancel: () => void } | undefined
+  readonly behind: Array<M>
+  /** what failed, or went back, before those that are behind; the last of it comes right before them */
+  readonly failed: { readonly before: ReadonlyArray<string>; readonly cancel: () => void } | undefined
 }
 
-/** How much longer than the head that failed its first follower stays hidden: the head must get here first. */
+/** How much longer than the head that failed its followers stay hidden: the head must get here first. */
 const BEHIND_HEAD_MS = 2_000
-/** A follower is not held longer than that: its heartbeat would cost more than another receive. */
-const LONGEST_HOLD_MS = 60_000
+/** Followers are not held longer than that: they take the places of other groups. */
+const LONGEST_HOLD_MS = 900_000
+
+export interface GroupsOptions {
+  /** how many followers may be held */
+  readonly mostHeld: number
+  /** whether leases last longer than SQS granted at the receive */
+  readonly beats: boolean
+}
 
 /**
  * FIFO order: inside a group one at a time, and the next starts after the previous is confirmed.
  *
  * When one fails, none of its group may overtake it. SQS hands out a group from its first message on, up to the first that
- * is hidden; so it is enough to keep the first follower hidden, and the others can go back at once. While that one stays
- * in hand, leased, the head comes back alone: however often it fails, what is behind it spends no receive counts, and
- * when it succeeds the follower starts at once.
+ * is hidden. So while the followers stay in hand, leased, the head comes back alone: however often it fails, what is
+ * behind it spends no receive counts, and when it succeeds they follow at once. When they are more than may be held, the
+ * first is enough to keep the others where they are; those spend one receive.
  */
 export class Groups<M extends Member> {
   private readonly groups = new Map<string, Group<M>>()
+  /** followers behind failures */
   private held = 0
+  /** groups that wait behind a failure */
+  blocked = 0
 
   constructor(
     private readonly forker: Pick<Forker<never>, "after">,
-    /** how many followers may be held: they take the room of other groups */
-    private readonly mostHeld: number
+    private readonly options: GroupsOptions
   ) {}
 
   /** Whether this delivery may go on; else it waits behind its group. */
@@ -51,12 +60,17 @@ export class Groups<M extends Member> {
       this.groups.set(id, { head: member, behind: [], failed: undefined })
       return true
     }
-    if (group.failed !== undefined && group.failed.messageId === member.messageId) {
+    const { behind, failed } = group
+    if (failed !== undefined && failed.before.includes(member.messageId)) {
+      const isNext = failed.before[failed.before.length - 1] === member.messageId
       this.closeGroup(id, group)
-      this.groups.set(id, { head: member, behind: group.behind, failed: undefined })
+      this.groups.set(id, { head: member, behind: isNext ? behind : [], failed: undefined })
+      // what went back after it must get here before them
+      if (!isNext) giveBack(behind)
       return true
     }
-    group.behind.push(member)
+    behind.push(member)
+    if (failed !== undefined) this.held++
     return false
   }
 
@@ -75,7 +89,7 @@ export class Groups<M extends Member> {
     // it is here again already: what came with it or after it is in order
     const again = waiting.findIndex((m) => m.messageId === member.messageId)
     if (again >= 0) {
-      for (const m of waiting.slice(0, again)) m.giveBack(0)
+      giveBack(waiting.slice(0, again))
       return this.next(id, waiting.slice(again))
     }
     this.afterFailure(id, member, hiddenMs(member, settled), waiting)
@@ -89,31 +103,62 @@ export class Groups<M extends Member> {
   }
 
   private afterFailure(id: string, head: M, headHiddenMs: number, waiting: ReadonlyArray<M>): void {
-    const [first, ...others] = waiting
+    const [first] = waiting
     if (first === undefined) return
     const ms = headHiddenMs + BEHIND_HEAD_MS
-    const holds = this.held < this.mostHeld && ms <= LONGEST_HOLD_MS + BEHIND_HEAD_MS
-    if (holds) {
-      this.held++
-      // the head went elsewhere, to another worker or to the dead letters
-      const cancel = this.forker.after(ms, () => this.giveUp(id))
-      this.groups.set(id, { head: undefined, behind: [first], failed: { messageId: head.messageId, cancel } })
+    const lasts = this.options.beats || first.lease.remainingMs > ms
+    const n = lasts && headHiddenMs <= LONGEST_HOLD_MS ? Math.min(this.room(), waiting.length) : 0
+    if (n > 0) {
+      this.held += n
+      this.hold(id, [head.messageId], waiting.slice(0, n), ms)
     } else first.giveBack(Duration.millis(ms))
-    for (const m of others) m.giveBack(0)
+    giveBack(waiting.slice(Math.max(1, n)))
   }
 
-  private giveUp(id: string): void {
+  /** How many more may be held: one at least, if another group holds more than its first. */
+  private room(): number {
+    const free = this.options.mostHeld - this.held
+    if (free > 0) return free
+    for (const { behind, failed } of this.groups.values()) {
+      const last = behind[behind.length - 1]
+      if (failed === undefined || behind.length < 2 || last!.phase !== "waiting") continue
+      behind.pop()
+      this.held--
+      last!.giveBack(0)
+      return 1
+    }
+    return 0
+  }
+
+  private hold(id: string, before: ReadonlyArray<string>, behind: Array<M>, ms: number): void {
+    const cancel = this.forker.after(ms, () => this.goneElsewhere(id))
+    this.groups.set(id, { head: undefined, behind, failed: { before, cancel } })
+    this.blocked++
+  }
+
+  /**
+   * The head went elsewhere, to another worker or to the dead letters. Its first follower is given back, and is what the
+   * others wait for: when it comes again it is first, and they have spent no receive.
+   */
+  private goneElsewhere(id: string): void {
     const group = this.groups.get(id)
     if (group?.failed === undefined) return
     this.closeGroup(id, group)
-    for (const m of group.behind) if (m.phase === "waiting") m.giveBack(0)
+    const [first, ...others] = group.behind.filter((m) => m.phase === "waiting")
+    if (first === undefined) return
+    if (others.length > 0) {
+      this.held += others.length
+      this.hold(id, [...group.failed.before, first.messageId], others, BEHIND_HEAD_MS)
+    }
+    first.giveBack(0)
   }
 
-  private closeGroup(id: string, group: Group<M>): void {
+  private closeGroup(id: string, { behind, failed }: Group<M>): void {
     this.groups.delete(id)
-    if (group.failed === undefined) return
-    group.failed.cancel()
-    this.held--
+    if (failed === undefined) return
+    failed.cancel()
+    this.held -= behind.length
+    this.blocked--
   }
 
   /** One that waited is gone, unrun: what follows it must not overtake it. */
@@ -121,14 +166,14 @@ export class Groups<M extends Member> {
     const at = group.behind.indexOf(member)
     if (at < 0) return
     const after = group.behind.splice(at)
+    if (group.failed !== undefined) this.held -= after.length
     if (group.head === undefined && group.behind.length === 0) this.closeGroup(id, group)
-    for (const m of after) if (m.phase === "waiting") m.giveBack(0)
+    giveBack(after)
   }
+}
 
-  /** groups that wait behind a failure */
-  get blocked(): number {
-    return this.held
-  }
+const giveBack = (members: ReadonlyArray<Member>) => {
+  for (const m of members) if (m.phase === "waiting") m.giveBack(0)
 }
 
 const idOf = (member: Member) => member.message.groupId ?? ""
