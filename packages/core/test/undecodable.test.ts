@@ -167,4 +167,65 @@ describe("a schema that needs effects", () => {
       })
     )
   )
+
+  const hangs = (decoding: { open: number; started: number }) =>
+    SqsQueue.make("jobs", {
+      schema: Schema.transformOrFail(Schema.Unknown, Schema.Unknown, {
+        strict: true,
+        decode: () =>
+          Effect.acquireUseRelease(
+            Effect.sync(() => {
+              decoding.open++
+              decoding.started++
+            }),
+            () => Effect.never,
+            () => Effect.sync(() => decoding.open--)
+          ),
+        encode: ParseResult.succeed
+      })
+    })
+
+  const ends = {
+    "its lease runs out": { heartbeat: "off" },
+    "its lease reaches its limit": { limit: "29 seconds" }
+  } as const
+  for (const [what, lease] of Object.entries(ends)) {
+    it.effect(`that hangs is interrupted when ${what}`, () =>
+      simulate({ maxReceiveCount: 10 }, (sqs) =>
+        Effect.gen(function* () {
+          yield* sqs.send("jobs", body("north"))
+          const decoding = { open: 0, started: 0 }
+          const tags: Array<string> = []
+          const onEvent = (e: ConsumerEvent.ConsumerEvent) => Effect.sync(() => void tags.push(e._tag))
+          const options = { concurrency: 2, lease, receive: { waitTime: "1 second" }, onEvent } as const
+          const consumer = yield* Consumer.make(hangs(decoding), options, () => Effect.void)
+          yield* Effect.sleep("27 seconds")
+          assert.deepStrictEqual(decoding, { open: 1, started: 1 })
+          yield* consumer.pause
+          yield* Effect.sleep("10 seconds")
+          assert.strictEqual(decoding.open, 0)
+          assert.deepStrictEqual(yield* consumer.state, { paused: true, running: 0, waiting: 0, free: 2 })
+          // it is nobody's fault that it was not decoded
+          assert.notInclude(tags, "Undecodable")
+          yield* consumer.resume
+          yield* Effect.sleep("70 seconds")
+          assert.isAtMost(decoding.open, 1)
+          assert.isAtLeast(decoding.started, 3)
+        })
+      )
+    )
+  }
+
+  it.effect("that hangs is interrupted by a stop", () =>
+    simulate({}, (sqs) =>
+      Effect.gen(function* () {
+        yield* sqs.send("jobs", body("north"))
+        const decoding = { open: 0, started: 0 }
+        const run = Consumer.run(hangs(decoding), {}, () => Effect.void)
+        yield* Effect.scoped(Effect.zipRight(beside(run), Effect.sleep("10 seconds")))
+        assert.deepStrictEqual(decoding, { open: 0, started: 1 })
+        assert.deepStrictEqual(yield* sqs.counters("jobs"), { visible: 1, inFlight: 0, delayed: 0 })
+      })
+    )
+  )
 })

@@ -1,6 +1,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
 import type { DrainedDelivery } from "../Drain.js"
 import * as Lease from "../Lease.js"
 import type { Receipt } from "../Poller.js"
@@ -9,6 +10,7 @@ import type { Settled } from "../Settlement.js"
 import type { DecodeError, SqsQueue } from "../SqsQueue.js"
 import { LiveDelivery } from "./delivery.js"
 import type { Finished } from "./finished.js"
+import { interrupt } from "./fork.js"
 import { Groups } from "./groups.js"
 import type { DeliveryHost, Host, Run } from "./host.js"
 import { inWords } from "./text.js"
@@ -34,6 +36,7 @@ export interface DispatcherOptions<A> {
 export class Dispatcher<A> {
   private readonly host: Host<LiveDelivery<any>>
   private readonly inHand = new Set<LiveDelivery<any>>()
+  private readonly decoding = new Map<LiveDelivery<any>, Fiber.RuntimeFiber<A, DecodeError>>()
   private waiting: Array<{ readonly delivery: LiveDelivery<any>; readonly run: Run<any> }> = []
   private readonly groups: Groups<LiveDelivery<any>> | undefined
   private starting = false
@@ -106,7 +109,10 @@ export class Dispatcher<A> {
   }
 
   private decodeLater(delivery: LiveDelivery<A>): void {
-    this.host.forker.fork(this.options.decode(delivery.message.body)).addObserver((exit) => {
+    const fiber = this.host.forker.fork(this.options.decode(delivery.message.body))
+    this.decoding.set(delivery, fiber)
+    fiber.addObserver((exit) => {
+      this.decoding.delete(delivery)
       if (delivery.phase === "waiting") this.decoded(delivery, exit)
       this.pump()
     })
@@ -157,6 +163,9 @@ export class Dispatcher<A> {
     const { finished } = this.options
     this.inHand.delete(delivery)
     this.host.slots.settled()
+    const decoding = this.decoding.get(delivery)
+    // it ended before it was decoded, and a schema that hangs would do so for ever
+    if (decoding !== undefined) interrupt(decoding)
     if (settled.asked._tag === "Delete" || delivery.copied) {
       if (settled.confirmed) finished.forget(delivery.messageId)
       else finished.add(delivery.messageId)
