@@ -9,6 +9,37 @@ const onBeats = Fault.on("ChangeMessageVisibilityBatch")
 const sleeps = (ms: number) => () => Effect.sleep(ms)
 const noBeats = { heartbeat: "off" } as const
 
+describe("a beat that SQS did though no answer came in time", () => {
+  for (const [what, fault] of [
+    ["never comes", Fault.hangAfter],
+    ["comes after the loss", Fault.latency("12 seconds", { after: true })]
+  ] as const) {
+    it.effect(`its answer ${what}: the message is late, and nothing is put back that may be somebody else's`, () =>
+      play(
+        {
+          queue: { faults: onBeats(fault).pipe(Fault.during("0 seconds", "40 seconds")) },
+          worker: { lease: { heartbeat: "25 seconds" } },
+          handler: () => Effect.sleep("31 seconds")
+        },
+        (stage) =>
+          Effect.gen(function* () {
+            yield* Effect.sleep("4 minutes")
+            const [lost, next] = stage.deliveries()
+            assert.deepStrictEqual(lossesOf(stage)[0], { at: seconds(29), reason: "ran out" })
+            const beats = asked(lost!, "beat")
+            assert.isAbove(beats.length, 0)
+            assert.deepStrictEqual(
+              lost!.asks.map((a) => a.kind),
+              beats.map(() => "beat")
+            )
+            assert.strictEqual(next!.received.at, beats.at(-1)!.at + seconds(30))
+            assert.deepInclude(next!.runs[0], { outcome: "success" })
+          })
+      )
+    )
+  }
+})
+
 describe("rows", () => {
   it.effect("A5 at the limit the handler is interrupted, cleans up, and the message is released once", () => {
     const cleaned: Array<string | undefined> = []
