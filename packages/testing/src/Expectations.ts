@@ -35,6 +35,11 @@ export interface Expectations {
   readonly limitMs?: number | undefined
   /** ms that a run may take to end once its lease has run out: its finalizers, a stall of the process; 1,000 */
   readonly graceMs?: number | undefined
+  /**
+   * ms that the process sleeps at once at most: on waking it may hold that the lease of what was handed out meanwhile is
+   * over, and that it is too late to try a settlement again; 0
+   */
+  readonly stallMs?: number | undefined
   /** its wall clock jumped: it may have given up leases that SQS still held, and nobody is told of that */
   readonly clockJumps?: boolean | undefined
   /** the journal ends after a complete stop: nothing may be left over */

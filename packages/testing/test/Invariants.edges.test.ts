@@ -6,6 +6,14 @@ import { Builder, failed, refused } from "./journalBuilder.js"
 
 const gone = refused("ReceiptHandleIsInvalid", { senderFault: true })
 
+const givenUp = () =>
+  running()
+    .at(5)
+    .end("m#1")
+    .delete("m#1", { outcome: failed("ServiceUnavailable") })
+    .at(40)
+    .sent("later")
+
 const passes: Record<string, ReadonlyArray<Case>> = {
   deletedOnlyAfterSuccess: [
     {
@@ -120,6 +128,24 @@ const passes: Record<string, ReadonlyArray<Case>> = {
   ],
   inHandWithinBounds: [
     {
+      name: "what came while the process slept: its lease may have been over when that woke",
+      journal: () => new Builder().sent("a").sent("b").receive(["a"], 2).receive(["b"], 30).start("b#1"),
+      expectations: { concurrency: 1, stallMs: 2_000 }
+    },
+    {
+      name: "and so may that of the first of a group, and then the next of the group is on its way back",
+      journal: () =>
+        new Builder()
+          .sent("a", "g")
+          .sent("b", "g")
+          .sent("c", "h")
+          .receive(["a"], 2)
+          .receive(["b"], 30)
+          .receive(["c"], 30)
+          .start("c#1"),
+      expectations: { concurrency: 1, kind: "fifo", stallMs: 2_000 }
+    },
+    {
       name: "what comes again though its work was done takes no place",
       journal: () =>
         running()
@@ -183,6 +209,11 @@ const passes: Record<string, ReadonlyArray<Case>> = {
           .at(40)
           .sent("later"),
       expectations: { drained: true }
+    },
+    {
+      name: "given up on waking from a sleep that took the rest of the lease",
+      journal: givenUp,
+      expectations: { drained: true, stallMs: 20_000 }
     }
   ],
   groupOrder: [
@@ -269,6 +300,11 @@ const caught: Record<string, ReadonlyArray<Case>> = {
     }
   ],
   retriedByClass: [
+    {
+      name: "given up with more lease left than the process can have slept",
+      journal: givenUp,
+      expectations: { drained: true, stallMs: 5_000 }
+    },
     {
       name: "given up with lease left that a beat had brought",
       journal: () =>

@@ -27,14 +27,6 @@ const isClean = (exit: Exit.Exit<never, unknown>) => Exit.isFailure(exit) && Cau
 const isIncomplete = (exit: Exit.Exit<never, unknown>) =>
   Exit.isFailure(exit) && Chunk.some(Cause.defects(exit.cause), (d) => d instanceof DrainIncomplete)
 
-/** A beat that is due when the lease counts as over already, a second or a twentieth before its end, is never sent. */
-const beats = (scene: Scene, { extendByS, heartbeatMs, visibilityS }: WorkerScene): boolean => {
-  const visibleMs = (visibilityS ?? scene.queueVisibilityS) * 1000
-  const extendByMs = extendByS === undefined ? visibleMs : extendByS * 1000
-  const everyMs = heartbeatMs ?? Math.min(visibleMs, extendByMs) / 2
-  return everyMs !== "off" && extendByMs - everyMs > Math.min(1000, visibleMs / 20)
-}
-
 const common = (played: Played, workers: ReadonlyArray<WorkerScene>): Invariants.Expectations => {
   const { dead, queue, scene, undecodable } = played
   const policies = workers.flatMap((w) => [w.redelivery, w.undecodable])
@@ -47,7 +39,8 @@ const common = (played: Played, workers: ReadonlyArray<WorkerScene>): Invariants
     leaves: ends || policies.some(leaves(scene)),
     onLeaseLost: workers.some((w) => w.onLeaseLost === "continue") ? "continue" : "interrupt",
     graceMs: scene.jobs.ignoresMs + Math.max(...workers.map(stalledMs)),
-    mayRunOut: workers.some((w) => w.limitS !== undefined || w.stalls.length > 0 || !beats(scene, w)),
+    mayRunOut: workers.some((w) => w.limitS !== undefined || w.stalls.length > 0 || w.heartbeatMs === "off"),
+    stallMs: Math.max(...workers.map(stalledMs)),
     clockJumps: workers.some((w) => w.jumps.length > 0),
     neverRuns: (id) => undecodable.has(id)
   }

@@ -107,7 +107,8 @@ const givenUp = ({ end, expectations }: Facts, delivery: Delivery, ask: Ask): Ar
   // the consumer goes by what it was told: an extension whose answer was lost is none
   const left = safeEnd(delivery, ask.ended.index) - ask.ended.at
   const until = Math.min(end, expectations.stoppedAt ?? Infinity)
-  return left > GIVE_UP_MARGIN_MS && until > ask.ended.at + GIVE_UP_MARGIN_MS
+  const { stallMs = 0 } = expectations
+  return left > GIVE_UP_MARGIN_MS + stallMs && until > ask.ended.at + GIVE_UP_MARGIN_MS
     ? [
         ofDelivery(
           delivery,

@@ -43,13 +43,13 @@ export const runningWithinConcurrency: Check = ({ deliveries, expectations: { co
 
 export const inHandWithinBounds: Check = ({
   deliveries,
-  expectations: { clockJumps, concurrency, kind, limitMs = Infinity, neverRuns, prefetch = 0 },
+  expectations: { clockJumps, concurrency, kind, limitMs = Infinity, neverRuns, prefetch = 0, stallMs = 0 },
   view
 }) => {
   // without runs in the journal nothing tells when a slot is free
   if (concurrency === undefined || clockJumps === true || view.runs.length === 0) return []
   const limit = concurrency + prefetch
-  const failures = kind === "fifo" ? groupFailures(deliveries) : undefined
+  const failures = kind === "fifo" ? groupFailures(deliveries, stallMs) : undefined
   const steps = deliveries.flatMap((delivery): Array<Step> => {
     const { arrived } = delivery
     if (arrived === undefined) return []
@@ -60,7 +60,7 @@ export const inHandWithinBounds: Check = ({
       .get(delivery.messageId)!
       .deliveries.some((d) => d.runs.some((r) => r.outcome === "success" && r.ended!.index < arrived.index))
     if (wasDone && delivery.runs.length === 0) return []
-    const end = placeFree(delivery, failures?.get(delivery.groupId) ?? [], limitMs)
+    const end = placeFree(delivery, failures?.get(delivery.groupId) ?? [], limitMs, stallMs)
     if (end === undefined) return [{ ...arrived, change: 1, delivery }]
     if (end.at < arrived.at || (end.at === arrived.at && end.index < arrived.index)) return []
     return [
@@ -79,24 +79,36 @@ export const inHandWithinBounds: Check = ({
  * When a delivery's place was free again: its handler had ended, or it was on its way back without having run, or its lease
  * had ended before it could run.
  */
-const placeFree = (delivery: Delivery, groupFails: ReadonlyArray<Moment>, limitMs: number): Moment | undefined => {
+const placeFree = (
+  delivery: Delivery,
+  groupFails: ReadonlyArray<Moment>,
+  limitMs: number,
+  stallMs: number
+): Moment | undefined => {
   const { arrived, deadlines, received, runs } = delivery
   if (runs.length > 0) return runs.at(-1)!.ended
   const moments = [
     settlementsOf(delivery)[0]?.sent,
     delivery.asks.find((ask) => ask.kind === "beat" && tellsLoss(ask))?.ended,
     groupFails.find((m) => (m.index < 0 ? m.at >= arrived!.at : m.index > arrived!.index)),
-    { at: safeEnd(delivery, Infinity), index: -1 },
+    { at: mayEnd(delivery, stallMs), index: -1 },
     { at: received.at - arrivalMargin(deadlines[0]!.until - received.at) + limitMs, index: -1 }
   ]
   return moments.filter((m) => m !== undefined).sort((a, b) => a.at - b.at || a.index - b.index)[0]
 }
 
+/** When a lease that is not extended may be over: for a process that slept as soon as it learns of it. */
+const mayEnd = (delivery: Delivery, stallMs: number): number =>
+  Math.max(safeEnd(delivery, Infinity) - stallMs, delivery.arrived?.at ?? 0)
+
 /**
  * When a group lost its order: a run of it ended without success, or a lease of it was lost, or it was not deleted. What
  * waits behind it is no longer in hand, it is on its way back.
  */
-const groupFailures = (deliveries: ReadonlyArray<Delivery>): ReadonlyMap<string | undefined, ReadonlyArray<Moment>> => {
+const groupFailures = (
+  deliveries: ReadonlyArray<Delivery>,
+  stallMs: number
+): ReadonlyMap<string | undefined, ReadonlyArray<Moment>> => {
   const failures = new Map<string | undefined, Array<Moment>>()
   for (const delivery of deliveries) {
     const { asks, groupId, runs } = delivery
@@ -105,7 +117,7 @@ const groupFailures = (deliveries: ReadonlyArray<Delivery>): ReadonlyMap<string 
     const moments = [
       ...ends,
       ...asks.flatMap((ask) => (ask.kind === "release" ? [ask.sent] : ask.ended && tellsLoss(ask) ? [ask.ended] : [])),
-      ...(asks.some((ask) => ask.kind !== "beat") ? [] : [{ at: safeEnd(delivery, Infinity), index: -1 }])
+      ...(asks.some((ask) => ask.kind !== "beat") ? [] : [{ at: mayEnd(delivery, stallMs), index: -1 }])
     ]
     failures.set(groupId, [...(failures.get(groupId) ?? []), ...moments])
   }
