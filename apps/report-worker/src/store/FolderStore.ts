@@ -9,13 +9,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { createHash, randomUUID } from "node:crypto"
+import { randomUUID } from "node:crypto"
 import path from "node:path"
 import { ArtifactNotFound, StoreFailed } from "../ReportError.js"
 import { type Artifact, ArtifactStore, isArtifactName } from "./ArtifactStore.js"
+import { checked, digest, storeFailed } from "./LocalFile.js"
 import * as WorkFolder from "./WorkFolder.js"
-
-const { storeFailed } = WorkFolder
 
 /** No artifact's name begins with a dot. */
 const workFolderName = ".work"
@@ -38,20 +37,9 @@ const make = (folder: string) =>
       return Effect.andThen(sync(parent), parent === root ? Effect.void : syncFolders(parent))
     }
 
-    const digest = (file: string) => {
-      const hash = createHash("sha256")
-      let bytes = 0
-      return Stream.runForEach(fs.stream(file), (chunk) =>
-        Effect.sync(() => {
-          hash.update(chunk)
-          bytes += chunk.length
-        })
-      ).pipe(Effect.map(() => ({ bytes, sha256: hash.digest("hex") })))
-    }
-
     const look = (name: string): Effect.Effect<Option.Option<Artifact>, PlatformError> => {
       const location = path.join(root, name)
-      return digest(location).pipe(
+      return digest(fs, location).pipe(
         Effect.map((found) => Option.some({ name, location, ...found })),
         Effect.catchIf(isNotFound, () => Effect.succeedNone)
       )
@@ -88,11 +76,7 @@ const make = (folder: string) =>
           const to = path.join(root, name)
           const failed = Effect.mapError(storeFailed(to))
           if (Option.isNone(yield* find(name))) {
-            const made = yield* Effect.mapError(digest(file), storeFailed(file, "read"))
-            if (made.sha256 !== sha256) {
-              const detail = `${file} is not what was drawn: it was changed or cut off, draw it again`
-              return yield* new StoreFailed({ path: to, detail })
-            }
+            yield* checked(fs, file, sha256, to)
             yield* failed(keep(file, to))
           }
           // Also when it was there: who linked it may have died before this.

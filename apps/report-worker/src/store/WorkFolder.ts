@@ -3,28 +3,17 @@
  *
  * @since 0.1.0
  */
-import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import path from "node:path"
-import { StoreFailed } from "../ReportError.js"
+import type { StoreFailed } from "../ReportError.js"
+import { storeFailed } from "./LocalFile.js"
 
 /** A live worker's file is never that old. */
 const keepUnfinished = Duration.days(1)
-
-/**
- * What the operating system said, without the wrapping.
- *
- * @since 0.1.0
- * @category errors
- */
-export const storeFailed =
-  (file: string, doing: "written" | "read" = "written") =>
-  (error: PlatformError): StoreFailed =>
-    new StoreFailed({ path: file, detail: error.cause instanceof Error ? error.cause.message : error.message, doing })
 
 const sweep = (fs: FileSystem.FileSystem, folder: string) =>
   Effect.gen(function* () {
