@@ -80,7 +80,8 @@ export const failures = {
   RenderThreadLost: passing("another thread may have more luck; one that always dies ends with the reason"),
   StepTimedOut: passing("the machine may be less busy later"),
   JobStoreFailed: passing("the database may be back later"),
-  WebhookFailed: passing("the receiver may be back later"),
+  WebhookUnreachable: passing("the receiver may be back later"),
+  WebhookFailed: passing("the receiver knows the key: telling it again does no harm"),
   LedgerStoreError: passing("the database may be back later"),
   LedgerValueInvalid: passing("a newer version may know what to do"),
   LedgerClaimTooShort: passing("the settings can be set right"),
@@ -110,12 +111,24 @@ export const outbox = {
   /** the pause after the database or SQS failed */
   afterFailure: Duration.seconds(5),
   /** how long one process has to send what it took */
-  hold: Duration.minutes(1),
+  hold: Duration.seconds(30),
   /** jobs at a time */
   batch: 100,
   /** so often a job is sent without coming to an end; then it is given up */
   maxSends: 10,
   longestPause: Duration.hours(2)
+} as const
+
+/**
+ * How receivers are asked about deliveries that nobody saw end.
+ *
+ * @since 0.1.0
+ * @category policies
+ */
+export const reconciling = {
+  every: Duration.seconds(10),
+  /** rows looked at in a pass */
+  rows: 1000
 } as const
 
 /**
@@ -145,12 +158,17 @@ export const failing = (error: unknown): Ledger.Failing =>
   policyOf(Cause.fail(error)).ledger === "reject" ? Ledger.reject : Ledger.retry()
 
 /**
- * Whether a message that comes again does so because of its own failure, and not because of another run.
+ * Whether a failure says something of the job that its row stands for: not when another run has it, and not when the id
+ * names another job.
  *
  * @since 0.1.0
  * @category policies
  */
-export const isOwn = (cause: Cause.Cause<unknown>): boolean => policyOf(cause).message !== "later"
+export const concernsRow = (cause: Cause.Cause<unknown>): boolean => {
+  const error = Option.getOrUndefined(Cause.failureOption(cause))
+  const another = hasProperty(error, "_tag") && (error._tag === "JobConflict" || error._tag === "LedgerMismatch")
+  return !another && policyOf(cause).message !== "later"
+}
 
 /**
  * What a failure means for the message, as the table says.

@@ -1,79 +1,72 @@
 /**
- * The worker: report jobs from SQS, one at a time for each render thread, their leases kept by heartbeats, their
- * failures redelivered by kind.
+ * The worker: report jobs from SQS, one at a time for each render thread, their leases kept by heartbeats, their failures
+ * redelivered by kind; beside it the outbox, and what looks after the ledger.
  *
  * @since 0.1.0
  */
 import * as Consumer from "@effect-sqs/core/Consumer"
 import type { ConsumerEvent } from "@effect-sqs/core/ConsumerEvent"
-import type { Delivery } from "@effect-sqs/core/Delivery"
 import * as Redelivery from "@effect-sqs/core/Redelivery"
+import type { Settlement } from "@effect-sqs/core/Settlement"
+import * as Ledger from "@effect-sqs/ledger/Ledger"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
-import { generateReport } from "./GenerateReport.js"
-import type { Progress } from "./render/RenderProtocol.js"
-import type { RenderPool } from "./render/RenderPool.js"
-import type { RenderError, RenderThreadLost } from "./ReportError.js"
-import { type ReportJob, reportJobs } from "./ReportJob.js"
+import * as Deliveries from "./jobs/Deliveries.js"
+import { JobStore } from "./jobs/JobStore.js"
+import * as Outbox from "./jobs/Outbox.js"
+import { type Handler, handler, RunFailed } from "./Pipeline.js"
+import * as Policies from "./Policies.js"
+import { reportJobs } from "./ReportJob.js"
 import type { Settings } from "./Settings.js"
-import type { ArtifactStore } from "./store/ArtifactStore.js"
 
 /**
- * What of the settings concerns the consumer.
+ * What of the settings concerns the worker, and not where things are kept.
  *
  * @since 0.1.0
  * @category models
  */
 export type WorkerSettings = Omit<
   Settings,
-  "out" | "threads" | "logLevel" | "store" | "database" | "claim" | "resend" | "webhookTimeout" | "webhookPrivate"
+  "out" | "threads" | "logLevel" | "store" | "database" | "claim" | "webhookPrivate"
 >
 
-/**
- * @since 0.1.0
- * @category models
- */
-export type Handler = (
-  job: ReportJob,
-  delivery: Delivery<ReportJob>
-) => Effect.Effect<void, RenderError | RenderThreadLost, ArtifactStore | RenderPool>
+/** Puts down what was decided of a message in the row of its job. The message's own way does not depend on it. */
+const remember = (failed: RunFailed, settlement: Settlement, resend: Duration.Duration) =>
+  Effect.gen(function* () {
+    if (!Policies.concernsRow(failed.why)) return
+    const jobs = yield* JobStore
+    if (settlement._tag === "DeadLetter") yield* jobs.failed(failed.jobId, settlement.reason)
+    if (settlement._tag === "Release") {
+      const comesAt = (yield* Clock.currentTimeMillis) + Duration.toMillis(settlement.after)
+      yield* jobs.waiting(failed.jobId, failed.message, { nextAt: comesAt + Duration.toMillis(resend) })
+    }
+  }).pipe(
+    Effect.timeout("5 seconds"),
+    Effect.catchAllCause((cause) =>
+      Effect.logWarning(`${failed.jobId}: what becomes of it could not be written down`, cause)
+    )
+  )
 
 /**
- * When a failed job comes again. What no second try can help goes to the dead-letter queue at once; everything else comes
- * again after a pause that doubles, and goes there at its last receive, with the reason.
+ * When a failed job comes again, as `Policies` says; the row of the job is told.
  *
  * @since 0.1.0
  * @category policies
  */
-export const redelivery = (from: Duration.DurationInput, to: Duration.DurationInput) =>
-  Redelivery.schedule(
-    Schedule.exponential(from).pipe(
-      Schedule.union(Schedule.spaced(to)),
-      // Jobs that failed together do not come back together.
-      Schedule.jitteredWith({ min: 0.5, max: 1 })
-    ),
-    { whenOver: Redelivery.deadLetter }
-  ).pipe(
-    Redelivery.lastAttempt(Redelivery.deadLetter),
-    Redelivery.catchTag("UnknownAirport", Redelivery.deadLetter),
-    Redelivery.catchTag("NoFlights", Redelivery.deadLetter)
-  )
-
-/**
- * Makes the report of a job and says so in the log.
- *
- * @since 0.1.0
- * @category handlers
- */
-export const handler =
-  (onProgress: (job: ReportJob, progress: Progress) => Effect.Effect<void> = () => Effect.void): Handler =>
-  (job, delivery) =>
-    Effect.gen(function* () {
-      yield* Effect.logInfo(`${job.jobId}: started, receive ${delivery.receiveCount}, message ${delivery.messageId}`)
-      const artifact = yield* generateReport(job, delivery.receiveCount, (p) => onProgress(job, p))
-      yield* Effect.logInfo(`${job.jobId}: ${artifact.drawn ? "drawn" : "was drawn before"}, ${artifact.path}`)
-    }).pipe(Effect.tapError((error) => Effect.logWarning(`${job.jobId}: failed, ${error.message}`)))
+export const redelivery = (
+  settings: Pick<Settings, "redeliveryFrom" | "redeliveryTo" | "resend">
+): Redelivery.Redelivery<never, JobStore> => {
+  const byKind = Policies.redelivery(settings.redeliveryFrom, settings.redeliveryTo)
+  return Redelivery.make((failure) => {
+    const failed = failure.error
+    if (!(failed instanceof RunFailed)) return byKind.decide(failure)
+    return Effect.tap(byKind.decide({ ...failure, cause: failed.why, error: Cause.squash(failed.why) }), (settlement) =>
+      remember(failed, settlement, settings.resend)
+    )
+  })
+}
 
 /** What the consumer does not log itself: the ends of deliveries other than by success. */
 const logEnd = (event: ConsumerEvent): Effect.Effect<void> => {
@@ -92,8 +85,17 @@ const logEnd = (event: ConsumerEvent): Effect.Effect<void> => {
   }
 }
 
+/** A message that cannot be read ends in the dead-letter queue; the job that was sent with it has failed. */
+const failUnread = (event: ConsumerEvent) =>
+  event._tag !== "Undecodable"
+    ? Effect.void
+    : Effect.flatMap(JobStore, (jobs) => jobs.failedMessage(event.messageId, event.reason)).pipe(
+        Effect.catchAll((e) => Effect.logWarning(`message ${event.messageId} cannot be read, ${e.message}`))
+      )
+
 /**
- * Runs the worker. It ends by interruption, after a drain, or with the consumer's typed errors.
+ * Runs the worker. It ends by interruption, after a drain, or with the consumer's typed errors; what runs beside the
+ * consumer ends after it.
  *
  * @since 0.1.0
  * @category constructors
@@ -102,23 +104,29 @@ export const run = (
   settings: WorkerSettings,
   options: { readonly handler?: Handler; readonly onEvent?: (event: ConsumerEvent) => Effect.Effect<void> } = {}
 ) =>
-  Consumer.run(
-    reportJobs(settings.queue),
-    {
-      concurrency: settings.concurrency,
-      // A job that only waits is better visible to workers that have a thread for it.
-      prefetch: 0,
-      lease: {
-        visibility: settings.visibility,
-        heartbeat: settings.heartbeat,
-        extendBy: settings.extendBy,
-        limit: settings.limit
+  Effect.gen(function* () {
+    const { onEvent = logEnd } = options
+    yield* Effect.forkScoped(Outbox.run({ queue: settings.queue, resend: settings.resend }))
+    yield* Effect.forkScoped(Deliveries.run)
+    yield* Effect.forkScoped(Ledger.sweeper())
+    return yield* Consumer.run(
+      reportJobs(settings.queue),
+      {
+        concurrency: settings.concurrency,
+        // A job that only waits is better visible to workers that have a thread for it.
+        prefetch: 0,
+        lease: {
+          visibility: settings.visibility,
+          heartbeat: settings.heartbeat,
+          extendBy: settings.extendBy,
+          limit: settings.limit
+        },
+        receive: { waitTime: settings.waitTime },
+        redelivery: redelivery(settings),
+        deadLetterQueue: settings.deadLetterQueue,
+        drain: settings.drain,
+        onEvent: (event) => Effect.zipRight(failUnread(event), onEvent(event))
       },
-      receive: { waitTime: settings.waitTime },
-      redelivery: redelivery(settings.redeliveryFrom, settings.redeliveryTo),
-      deadLetterQueue: settings.deadLetterQueue,
-      drain: settings.drain,
-      onEvent: options.onEvent ?? logEnd
-    },
-    options.handler ?? handler()
-  )
+      options.handler ?? handler(settings)
+    )
+  }).pipe(Effect.scoped)

@@ -1,176 +1,139 @@
-import * as VirtualSqs from "@effect-sqs/testing/VirtualSqs"
+/** What the worker does with messages whose jobs fail, in virtual time. */
+import * as Sqs from "@effect-sqs/core/Sqs"
 import * as JournalQuery from "@effect-sqs/testing/JournalQuery"
+import * as VirtualSqs from "@effect-sqs/testing/VirtualSqs"
 import { assert, describe, it } from "@effect/vitest"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
-import * as TestClock from "effect/TestClock"
-import { ArtifactStore } from "../src/store/ArtifactStore.js"
-import { Rendered } from "../src/render/RenderProtocol.js"
-import { RenderPool } from "../src/render/RenderPool.js"
-import { type RenderError, RenderThreadLost, UnknownAirport } from "../src/ReportError.js"
-import { FlightDelaysJob, reportJobs } from "../src/ReportJob.js"
+import * as Ref from "effect/Ref"
+import { JobStore } from "../src/jobs/JobStore.js"
+import * as Policies from "../src/Policies.js"
+import { RenderThreadLost, StepTimedOut } from "../src/ReportError.js"
 import * as ReportWorker from "../src/ReportWorker.js"
+import { job } from "./jobs/suite.js"
+import { row, send, settings, simulated } from "./support/workshop.js"
 
-const settings: ReportWorker.WorkerSettings = {
-  queue: "jobs",
-  deadLetterQueue: undefined,
-  concurrency: 2,
-  visibility: undefined,
-  heartbeat: undefined,
-  extendBy: undefined,
-  limit: undefined,
-  redeliveryFrom: Duration.seconds(10),
-  redeliveryTo: Duration.minutes(15),
-  waitTime: Duration.seconds(20),
-  drain: Duration.seconds(30)
-}
+const start = Effect.forkScoped(ReportWorker.run(settings))
 
-const job = (o: Partial<FlightDelaysJob> = {}) =>
-  new FlightDelaysJob({ jobId: "den", locale: "en", period: "2001-02", airport: "DEN", ...o })
+const dead = Effect.flatMap(VirtualSqs.VirtualSqs, (virtual) => virtual.messages("jobs-dlq"))
+const left = Effect.flatMap(VirtualSqs.VirtualSqs, (virtual) => virtual.messages("jobs"))
+const reasons = Effect.map(dead, (all) => all.map((m) => m.attributes["effect_sqs.reason"]?.StringValue))
 
-const artifact = (name: string) => ({ name, location: name, bytes: 1, sha256: "" })
-
-/**
- * The worker on a virtual SQS, with a store in memory and a pool that does what `draw` says. `after` sends the bodies,
- * lets the time pass and answers what is to be looked at.
- */
-const working = (
-  draw: (job: FlightDelaysJob, time: number) => Effect.Effect<void, RenderError | RenderThreadLost>,
-  bodies: ReadonlyArray<string>,
-  passes: Duration.DurationInput
-) => {
-  const kept = new Set<string>()
-  const store = ArtifactStore.of({
-    workFolder: "/none",
-    find: (name) => Effect.sync(() => (kept.has(name) ? Option.some(artifact(name)) : Option.none())),
-    put: (name) =>
-      Effect.as(
-        Effect.sync(() => kept.add(name)),
-        artifact(name)
-      ),
-    read: () => Stream.die("nobody reads")
+/** when each delivery of the message was received, in seconds since the first */
+const receives = (messageId: string) =>
+  Effect.map(VirtualSqs.VirtualSqs, ({ journal }) => {
+    const at = JournalQuery.deliveriesOf(JournalQuery.read(journal.entries), messageId).map((d) => d.received.at / 1000)
+    return at.map((t) => t - at[0]!)
   })
-  let drawn = 0
-  const pool = RenderPool.of({
-    render: (j) => Effect.as(draw(j, ++drawn), new Rendered({ pages: 1, bytes: 1, sha256: "" }))
-  })
-  return Effect.gen(function* () {
-    const virtual = yield* VirtualSqs.VirtualSqs
-    const ids = yield* Effect.forEach(bodies, (body) => virtual.send("jobs", body))
-    const fiber = yield* Effect.fork(ReportWorker.run(settings))
-    yield* TestClock.adjust(passes)
-    const stopping = yield* Effect.fork(Fiber.interrupt(fiber))
-    yield* TestClock.adjust("1 minutes")
-    yield* Fiber.join(stopping)
-    const view = JournalQuery.read(virtual.journal.entries)
-    return {
-      kept,
-      drawn,
-      dead: yield* virtual.messages("jobs-dlq"),
-      left: yield* virtual.messages("jobs"),
-      receivedAtSeconds: ids.map((id) => JournalQuery.deliveriesOf(view, id).map((d) => d.received.at / 1000))
-    }
-  }).pipe(
-    Effect.provideService(ArtifactStore, store),
-    Effect.provideService(RenderPool, pool),
-    Effect.provide(
-      VirtualSqs.layer({
-        queues: [
-          "jobs-dlq",
-          {
-            name: "jobs",
-            attributes: { VisibilityTimeout: 60 },
-            deadLetters: { queue: "jobs-dlq", maxReceiveCount: 4 }
-          }
-        ]
-      })
-    )
-  )
-}
-
-const text = (j: FlightDelaysJob) => reportJobs("jobs").encode(j)
-
-type DeadLetters = Effect.Effect.Success<ReturnType<typeof working>>["dead"]
-
-/** Why each is there, as its copy says. */
-const reasons = (dead: DeadLetters) => dead.map((m) => m.attributes["effect_sqs.reason"]?.StringValue)
 
 describe("ReportWorker", () => {
-  it.effect("draws a report, keeps it, and deletes the job", () =>
+  simulated("sends what the database has, makes it, and ends in order: the consumer before all else", (workshop) =>
     Effect.gen(function* () {
-      const seen = yield* working(() => Effect.void, [yield* text(job())], "30 seconds")
-      assert.strictEqual(seen.kept.size, 1)
-      assert.deepStrictEqual([seen.left, seen.dead], [[], []])
-    })
-  )
-
-  it.effect("does not draw again what an earlier run had finished", () =>
-    Effect.gen(function* () {
-      const body = yield* text(job())
-      const seen = yield* working(() => Effect.void, [body, body, body], "2 minutes")
-      // two ran at once, the third found the file
-      assert.isAtMost(seen.drawn, 2)
-      assert.deepStrictEqual([seen.left, seen.dead, seen.kept.size], [[], [], 1])
-    })
-  )
-
-  it.effect("dead-letters at once what no second try can help, with the reason", () =>
-    Effect.gen(function* () {
-      const never = () => Effect.fail(new UnknownAirport({ airport: "ZZZ" }))
-      const seen = yield* working(never, [yield* text(job({ airport: "ZZZ" }))], "1 hours")
-      assert.strictEqual(seen.receivedAtSeconds[0]!.length, 1)
-      assert.deepStrictEqual(reasons(seen.dead), ["UnknownAirport: no airport ZZZ in the flight data: check the code"])
-      assert.deepStrictEqual(seen.left, [])
-    })
-  )
-
-  it.effect("dead-letters what is no job, with the reason and without running", () =>
-    Effect.gen(function* () {
-      const bodies = ["hello", `{"report":"flight-delays","jobId":"../x","locale":"en","period":"2001-01"}`]
-      const seen = yield* working(() => Effect.void, bodies, "1 hours")
-      assert.strictEqual(seen.drawn, 0)
-      const [one, other] = reasons(seen.dead).sort()
-      assert.match(one!, /it is not JSON/)
-      assert.match(other!, /jobId: expected 1 to 48 lower-case letters, digits or hyphens/)
-    })
-  )
-
-  it.effect("takes an outage as passing: the job comes again later and later, and is done", () =>
-    Effect.gen(function* () {
-      const seen = yield* working(
-        () => Effect.void,
-        [yield* text(job({ drill: { unavailableReceives: 2 } }))],
-        "10 minutes"
+      const jobs = yield* JobStore
+      yield* jobs.accept(job("a"))
+      workshop.drawing = () => Effect.sleep("10 seconds")
+      const drained = yield* Ref.make<ReadonlyArray<string>>([])
+      const worker = yield* Effect.fork(
+        ReportWorker.run(settings, {
+          onEvent: (event) =>
+            event._tag === "Draining" || event._tag === "Drained"
+              ? Ref.update(drained, (all) => [...all, event._tag])
+              : Effect.void
+        })
       )
-      const [first, second, third] = seen.receivedAtSeconds[0]!
-      assert.strictEqual(seen.receivedAtSeconds[0]!.length, 3)
+      yield* Effect.sleep("3 seconds")
+      assert.strictEqual((yield* row("a")).state, "running")
+      // the running job may end, its progress is still written, and nothing new begins
+      yield* jobs.accept(job("b"))
+      yield* Fiber.interrupt(worker)
+      assert.deepStrictEqual([(yield* row("a")).state, (yield* row("b")).runs], ["completed", 0])
+      assert.deepStrictEqual(yield* Ref.get(drained), ["Draining", "Drained"])
+    })
+  )
+
+  simulated("takes an outage as passing: the job comes again later and later, and is done", (workshop) =>
+    Effect.gen(function* () {
+      const id = yield* send(job("a", { drill: { unavailableReceives: 2 } }))
+      yield* start
+      yield* Effect.sleep("10 minutes")
+      const [, second, third, ...more] = yield* receives(id)
+      assert.deepStrictEqual(more, [])
       // 10 s and 20 s, each cut by a random factor of at least a half, and rounded up to seconds
-      assert.isTrue(second! - first! >= 5 && second! - first! <= 11, `${second! - first!}`)
+      assert.isTrue(second! >= 5 && second! <= 11, `${second!}`)
       assert.isTrue(third! - second! >= 10 && third! - second! <= 21, `${third! - second!}`)
-      assert.strictEqual(seen.kept.size, 1)
+      assert.deepStrictEqual([(yield* row("a")).state, workshop.counts.query], ["completed", 1])
     })
   )
 
-  it.effect("tries again when a render thread was lost", () =>
+  simulated("draws again on the spot when a render thread was lost", (workshop) =>
     Effect.gen(function* () {
-      const once = (_: FlightDelaysJob, time: number) =>
+      workshop.drawing = (_, time) =>
         time === 1 ? Effect.fail(new RenderThreadLost({ detail: "it ended while drawing" })) : Effect.void
-      const seen = yield* working(once, [yield* text(job())], "1 minutes")
-      assert.deepStrictEqual([seen.drawn, seen.kept.size, seen.left.length, seen.dead.length], [2, 1, 0, 0])
+      const id = yield* send(job("a"))
+      yield* start
+      yield* Effect.sleep("1 minute")
+      assert.deepStrictEqual([workshop.counts.render, (yield* receives(id)).length], [2, 1])
+      assert.deepStrictEqual([(yield* row("a")).state, yield* left, yield* dead], ["completed", [], []])
     })
   )
 
-  it.effect("dead-letters with the reason at the last receive, before SQS does it without", () =>
+  simulated("dead-letters with the reason at the last receive, before SQS does it without", (workshop) =>
     Effect.gen(function* () {
-      const always = () => Effect.fail(new RenderThreadLost({ detail: "it ended while drawing" }))
-      const seen = yield* working(always, [yield* text(job())], "1 hours")
-      assert.strictEqual(seen.drawn, 4)
-      assert.deepStrictEqual(reasons(seen.dead), [
-        "RenderThreadLost: the render thread is gone: it ended while drawing"
-      ])
+      workshop.drawing = () => Effect.fail(new RenderThreadLost({ detail: "it ended while drawing" }))
+      yield* send(job("a"))
+      yield* start
+      yield* Effect.sleep("1 hour")
+      // four receives, in each one more try
+      assert.deepStrictEqual([workshop.counts.query, workshop.counts.render], [1, 8])
+      const reason = "RenderThreadLost: the render thread is gone: it ended while drawing"
+      assert.deepStrictEqual(
+        [yield* reasons, (yield* row("a")).state, (yield* row("a")).reason],
+        [[reason], "failed", reason]
+      )
     })
   )
+
+  simulated("ends a step that takes longer than its policy allows, and tries again", (workshop) =>
+    Effect.gen(function* () {
+      workshop.querying = (_, time) => (time === 1 ? Effect.never : Effect.void)
+      yield* send(job("a"))
+      yield* start
+      yield* Effect.sleep("301 seconds")
+      assert.strictEqual((yield* row("a")).reason, "the step query did not end within 300 s")
+      yield* Effect.sleep("1 minute")
+      assert.deepStrictEqual([(yield* row("a")).state, workshop.counts.query], ["completed", 2])
+    })
+  )
+
+  simulated("a job that is lost with its queue is sent again, and done once", (workshop) =>
+    Effect.gen(function* () {
+      const jobs = yield* JobStore
+      const sqs = yield* Sqs.Sqs
+      yield* jobs.accept(job("a"))
+      // a worker takes it, and dies with the queue
+      yield* jobs.takeDue({ limit: 1, holdMs: 1000 })
+      const queueUrl = yield* sqs.queueUrl("jobs")
+      assert.deepStrictEqual(yield* sqs.receive({ queueUrl, maxMessages: 10, waitTimeSeconds: 0 }), [])
+      yield* start
+      yield* Effect.sleep("10 seconds")
+      assert.deepStrictEqual([(yield* row("a")).state, workshop.counts.render], ["completed", 1])
+    })
+  )
+})
+
+describe("Policies", () => {
+  it("are printed as a table, each step and each failure", () => {
+    for (const name of [...Object.keys(Policies.steps), ...Object.keys(Policies.failures)]) {
+      assert.match(Policies.describe, new RegExp(`^  ${name} +\\S`, "m"))
+    }
+    assert.match(Policies.describe, /^ {2}query +5m +2 +1s +SourceUnavailable, StoreFailed$/m)
+    assert.match(Policies.describe, /^ {2}UnknownAirport +reject +dead-letter +no second try/m)
+  })
+
+  it("a bug, and what has no entry, comes again", () => {
+    assert.strictEqual(Policies.failing(new Error("a bug"))._tag, "Retry")
+    assert.strictEqual(Policies.failing(new StepTimedOut({ step: "render", seconds: 1 }))._tag, "Retry")
+    assert.strictEqual(Policies.failing({ _tag: "UnknownAirport" })._tag, "Reject")
+    assert.strictEqual(Policies.failing({ _tag: "toString" })._tag, "Retry")
+  })
 })

@@ -5,7 +5,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type ChildProcess, spawn } from "node:child_process"
-import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { fileURLToPath } from "node:url"
@@ -92,6 +92,13 @@ const local = (options: VirtualSqs.VirtualSqsOptions = {}) =>
     return { environment, out, send, virtual }
   })
 
+/** the finished reports, without the extracts and the folder of unfinished work */
+const reportsIn = (out: string) =>
+  readdirSync(path.join(out, "artifacts"), { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name)
+    .join()
+
 const assertOneClearMessage = (ended: Ended, message: RegExp) => {
   assert.strictEqual(ended.code, 1)
   assert.match(ended.stderr, message)
@@ -108,6 +115,9 @@ describe("report-worker", () => {
         assert.strictEqual(help.stderr, "")
         assert.include(help.stdout, "REPORT_VISIBILITY")
         assert.include(help.stdout, "AWS_ENDPOINT_URL_SQS")
+        const policies = yield* (yield* program({}, "--policies")).ended
+        assert.strictEqual(policies.code, 0)
+        assert.match(policies.stdout, /UnknownAirport +reject +dead-letter/)
         assertOneClearMessage(yield* (yield* program({}, "--port=1")).ended, /--port=1 is not understood/)
         assertOneClearMessage(
           yield* (yield* program({ REPORT_DRAIN: "soon" })).ended,
@@ -132,6 +142,24 @@ describe("report-worker", () => {
   )
 
   it.scopedLive(
+    "ends with one message, that names the database and tells no secret, when it cannot be used",
+    () =>
+      Effect.gen(function* () {
+        const { environment, out } = yield* local()
+        // a port that nobody listens on
+        const url = "postgres://reports:secret@127.0.0.1:1/reports?sslmode=disable"
+        const away = yield* (yield* program({ ...environment, REPORT_DATABASE_URL: url })).ended
+        assertOneClearMessage(away, /^The database postgres:\/\/127\.0\.0\.1:1\/reports cannot be used: .*ECONNREFUSED/)
+        assert.notInclude(away.stdout + away.stderr, "secret")
+        writeFileSync(path.join(out, "file"), "")
+        const nowhere = path.join(out, "file", "jobs.db")
+        const wrong = yield* (yield* program({ ...environment, REPORT_DATABASE: nowhere })).ended
+        assertOneClearMessage(wrong, /^The database .*file\/jobs\.db cannot be used: .*(ENOTDIR|EEXIST)/)
+      }),
+    patienceMs
+  )
+
+  it.scopedLive(
     "on SIGTERM ends the running job, leaves the next one to others, and exits with 0",
     () =>
       Effect.gen(function* () {
@@ -146,7 +174,7 @@ describe("report-worker", () => {
         assert.strictEqual(ended.stderr, "")
         assert.notMatch(ended.stdout, /warning|Warning/)
         assert.strictEqual(ended.stdout.split("waiting for jobs").length, 2, "each line is said once")
-        assert.match(readdirSync(out).join(), /^running-[0-9a-f]{12}\.pdf$/)
+        assert.match(reportsIn(out), /^running-[0-9a-f]{12}\.pdf$/)
         const left = yield* virtual.messages("jobs")
         assert.deepStrictEqual(
           left.map((m) => [JSON.parse(m.body).jobId, m.state]),
@@ -167,7 +195,7 @@ describe("report-worker", () => {
         worker.child.kill("SIGTERM")
         const ended = yield* worker.ended
         assertOneClearMessage(ended, /drain of jobs was not complete: 1 interrupted at the deadline and released/)
-        assert.deepStrictEqual(readdirSync(out), [])
+        assert.strictEqual(reportsIn(out), "")
         assert.deepStrictEqual(
           (yield* virtual.messages("jobs")).map((m) => m.state),
           ["visible"]

@@ -13,6 +13,9 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import { JobStore } from "../jobs/JobStore.js"
+import * as Outbox from "../jobs/Outbox.js"
+import { handler } from "../Pipeline.js"
 import type { Progress } from "../render/RenderProtocol.js"
 import { reportJobs } from "../ReportJob.js"
 import * as ReportWorker from "../ReportWorker.js"
@@ -24,21 +27,26 @@ import { StoryFailed } from "./StoryFailed.js"
 const timeoutSeconds = 100
 
 /**
- * Sends the jobs as a producer would; answers the ids that the server gave them, in the order of the scenes.
+ * Submits the jobs, and sends them from the database, as an outbox does; answers the ids that the server gave them, in the
+ * order of the scenes.
  *
  * @since 0.1.0
  * @category acts
  */
 export const send = Effect.gen(function* () {
   const sqs = yield* Sqs
+  const jobs = yield* JobStore
   const producer = yield* Producer.make(reportJobs(settings.queue))
   const messageIds: Array<string> = []
   for (const scene of scenes) {
     if (scene.job !== undefined) {
-      messageIds.push((yield* producer.send(scene.job)).messageId)
+      yield* jobs.accept(scene.job)
+      yield* Outbox.pass(settings, producer)
+      const row = yield* Effect.flatten(jobs.get(scene.job.jobId))
+      messageIds.push(row.messageId ?? "")
       continue
     }
-    // What is no job does not get through the typed producer.
+    // What is no job does not get into the database.
     const [result] = yield* sqs.sendBatch(producer.queueUrl, [{ body: scene.body }])
     if (result?._tag !== "Done") return yield* new StoryFailed({ reason: "The malformed message could not be sent." })
     messageIds.push(result.value.messageId)
@@ -57,7 +65,7 @@ export const worker = (progress: Map<string, Progress>) =>
     ReportWorker.run(settings, {
       handler: Tracking.tracked(
         { journal, queue: settings.queue },
-        ReportWorker.handler((job, p) => Effect.sync(() => void progress.set(job.jobId, p)))
+        handler(settings, (job, p) => Effect.sync(() => void progress.set(job.jobId, p)))
       )
     })
   )

@@ -1,21 +1,19 @@
 /**
  * Where the demo plays: a local SQS over HTTP with a queue and its dead-letter queue, the AWS SDK that talks to it, the
- * render threads and a folder for the reports.
+ * render threads, and a folder for the reports and the database of jobs.
  *
  * @since 0.1.0
  */
 import * as AwsSqs from "@effect-sqs/core/AwsSqs"
 import * as SqsServer from "@effect-sqs/testing/SqsServer"
 import * as VirtualSqs from "@effect-sqs/testing/VirtualSqs"
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import path from "node:path"
 import { fileURLToPath } from "node:url"
-import { RenderPool } from "../render/RenderPool.js"
+import * as Live from "../Live.js"
 import type { WorkerSettings } from "../ReportWorker.js"
-import * as FolderStore from "../store/FolderStore.js"
 import { maxReceiveCount, visibilitySeconds } from "./Story.js"
 
 /** Three: the long job keeps one, though it mostly waits, and two are as many as two cores can use. */
@@ -46,7 +44,9 @@ export const settings: WorkerSettings = {
   redeliveryFrom: Duration.seconds(1),
   redeliveryTo: Duration.seconds(10),
   waitTime: Duration.seconds(1),
-  drain: Duration.seconds(10)
+  drain: Duration.seconds(10),
+  resend: Duration.minutes(10),
+  webhookTimeout: Duration.seconds(10)
 }
 
 /**
@@ -96,11 +96,20 @@ const Client = Layer.unwrapEffect(
 )
 
 /**
+ * Database, store and threads as a worker has them, all in the demo's folder.
+ *
  * @since 0.1.0
  * @category layers
  */
-export const layer = Layer.mergeAll(
+export const layer = Layer.merge(
   Client.pipe(Layer.provideMerge(Server)),
-  RenderPool.layer(threads),
-  FolderStore.layer(reports).pipe(Layer.provideMerge(NodeFileSystem.layer))
+  Live.layer({
+    out: reports,
+    store: { _tag: "Folder", path: reports },
+    database: { _tag: "SqliteFile", filename: path.join(reports, "jobs.db") },
+    claim: Duration.minutes(1),
+    threads,
+    webhookTimeout: settings.webhookTimeout,
+    webhookPrivate: false
+  })
 )

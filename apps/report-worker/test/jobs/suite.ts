@@ -1,6 +1,6 @@
 /** What every database of jobs must do. */
 import * as Ledger from "@effect-sqs/ledger/Ledger"
-import * as SqlClient from "@effect/sql/SqlClient"
+import type * as SqlClient from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
