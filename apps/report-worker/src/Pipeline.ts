@@ -22,7 +22,7 @@ import { JobStore } from "./jobs/JobStore.js"
 import { track, type Tracker } from "./jobs/Progress.js"
 import { bounded, failing, namespaces } from "./Policies.js"
 import type { Progress } from "./render/RenderProtocol.js"
-import { poolOf, webhookOf } from "./RenderAdapter.js"
+import { poolOf } from "./RenderAdapter.js"
 import type { RenderPool } from "./render/RenderPool.js"
 import { SourceUnavailable, StoreFailed } from "./ReportError.js"
 import { ReportJob } from "./ReportJob.js"
@@ -177,7 +177,7 @@ const steps = (
 /** Tells the receiver, once under the ledger; what nobody knows afterwards, the reconciler finds out. */
 const deliver = (job: ReportJob, result: JobResult, settings: PipelineSettings) =>
   Effect.gen(function* () {
-    const target = webhookOf(job)
+    const target = job.webhook
     if (target === undefined) return
     const jobs = yield* JobStore
     const webhook = yield* Webhook

@@ -5,7 +5,6 @@ import type { Progress } from "./render/RenderProtocol.js"
 import { RenderPool } from "./render/RenderPool.js"
 import { type RenderError, type RenderThreadLost, StoreFailed } from "./ReportError.js"
 import type { ReportJob } from "./ReportJob.js"
-import type { WebhookTarget } from "./webhook/Webhook.js"
 
 type Failures = RenderError | RenderThreadLost
 
@@ -37,6 +36,3 @@ export const poolOf = Effect.gen(function* () {
   }
   return adapted
 })
-
-export const webhookOf = (job: ReportJob): WebhookTarget | undefined =>
-  (job as { readonly webhook?: WebhookTarget }).webhook

@@ -7,7 +7,8 @@ import { randomUUID } from "node:crypto"
 import * as Database from "../src/jobs/Database.js"
 import type { Backend } from "../test/jobs/backend.js"
 
-const admin = <A, E>(self: Effect.Effect<A, E, PgClient.PgClient>) =>
+/** over a connection to the server's own database */
+export const admin = <A, E>(self: Effect.Effect<A, E, PgClient.PgClient>) =>
   Effect.orDie(
     Effect.provide(self, PgClient.layer({ url: Redacted.make(process.env["LEDGER_PG_URL"]!), maxConnections: 2 }))
   )

@@ -12,7 +12,6 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { namespaces, reconciling } from "../Policies.js"
-import { webhookOf } from "../RenderAdapter.js"
 import { Webhook } from "../webhook/Webhook.js"
 import type { DeliveryState } from "./JobRow.js"
 import { JobStore } from "./JobStore.js"
@@ -23,7 +22,7 @@ const ask = (call: UnknownCall) =>
     const jobs = yield* JobStore
     const webhook = yield* Webhook
     const row = yield* jobs.get(call.key)
-    const target = Option.getOrUndefined(Option.map(row, ({ job }) => webhookOf(job)))
+    const target = Option.getOrUndefined(row)?.job.webhook
     return target === undefined ? Verdict.StillUnknown() : yield* webhook.ask(target, call)
   })
 

@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
   const insert = (job: ReportJob, o: { state: JobState; notBefore?: number; sendAt: number; messageId?: string }) =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      const delivery = "webhook" in job && job.webhook !== undefined ? "pending" : "none"
+      const delivery = job.webhook === undefined ? "none" : "pending"
       const inserted = yield* rowOf(sql<SqlJob>`
         INSERT INTO report_job (id, job, state, delivery, not_before, accepted_at, updated_at, send_at, sends, message_id, runs)
         VALUES (${job.jobId}, ${payloadOf(job)}, ${o.state}, ${delivery}, ${int(o.notBefore)}, ${int(now)}, ${int(now)},

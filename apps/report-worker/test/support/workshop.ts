@@ -146,9 +146,20 @@ export class Workshop {
     this.files.clear()
   }
 
-  /** the services of one process: an own client of the database */
-  get process(): Layer.Layer<PipelineServices> {
+  /** the services of one process, on a database */
+  around<A, E>(database: Layer.Layer<A, E>): Layer.Layer<A | Exclude<PipelineServices, JobStore | Ledger.Ledger>, E> {
     return Layer.mergeAll(
+      database,
+      Layer.succeed(RenderPool, this.pool),
+      Layer.succeed(ArtifactStore, this.store),
+      Layer.succeed(Webhook, this.webhook),
+      this.disk
+    )
+  }
+
+  /** the services of one process in virtual time: an own client of the database, for which the time stands still */
+  get process(): Layer.Layer<PipelineServices> {
+    return this.around(
       Layer.scopedContext(
         Effect.map(
           SimClock.external(
@@ -161,11 +172,7 @@ export class Workshop {
             )
           }
         )
-      ),
-      Layer.succeed(RenderPool, this.pool),
-      Layer.succeed(ArtifactStore, this.store),
-      Layer.succeed(Webhook, this.webhook),
-      this.disk
+      )
     )
   }
 }
