@@ -1,15 +1,11 @@
 /** The worker as a program: settings from the environment, one clear message when it cannot run, a drain on SIGTERM. */
-import * as AwsSqs from "@effect-sqs/core/AwsSqs"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import { reportingFailures } from "./Failures.js"
-import * as Live from "./Live.js"
-import * as Logging from "./Logging.js"
 import * as Policies from "./Policies.js"
-import * as ReportWorker from "./ReportWorker.js"
-import { describe, settings } from "./Settings.js"
+import { describe } from "./Settings.js"
+import { program as worker } from "./WorkerProgram.js"
 
 const help = `report-worker — makes reports from the jobs of an SQS queue
 
@@ -29,12 +25,6 @@ timeouts, retries and what becomes of each kind of failure.
 SIGTERM and Ctrl-C stop it in order: nothing more is received, running jobs may end, what has not started is given
 back. Exit code 0 after such a stop, 1 when it was not complete or when the worker cannot run.
 `
-
-const worker = Effect.gen(function* () {
-  const read = yield* settings
-  const live = Layer.merge(Live.layer(read), AwsSqs.layer)
-  return yield* ReportWorker.run(read).pipe(Effect.provide(live), Effect.provide(Logging.layer(read.logLevel)))
-})
 
 const [argument, ...more] = process.argv.slice(2)
 

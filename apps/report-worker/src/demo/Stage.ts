@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import path from "node:path"
 import { fileURLToPath } from "node:url"
-import * as Live from "../Live.js"
+import * as Services from "../Services.js"
 import type { WorkerSettings } from "../ReportWorker.js"
 import { maxReceiveCount, visibilitySeconds } from "./Story.js"
 
@@ -103,7 +103,7 @@ const Client = Layer.unwrapEffect(
  */
 export const layer = Layer.merge(
   Client.pipe(Layer.provideMerge(Server)),
-  Live.layer({
+  Services.layer({
     out: reports,
     store: { _tag: "Folder", path: reports },
     database: { _tag: "SqliteFile", filename: path.join(reports, "jobs.db") },
