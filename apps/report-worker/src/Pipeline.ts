@@ -213,6 +213,9 @@ const deliver = (job: ReportJob, result: JobResult, settings: PipelineSettings) 
     )
   })
 
+/** Clocks differ by less. What comes earlier than that is no message of the outbox. */
+const earlyMs = Duration.toMillis("1 minute")
+
 /** The whole life of a delivery of SQS. */
 const process = (
   job: ReportJob,
@@ -226,6 +229,9 @@ const process = (
     const putOffMs = Duration.toMillis(settings.resend)
     const nextAt = Effect.map(Clock.currentTimeMillis, (now) => now + putOffMs)
     const row = yield* jobs.admit(job, { messageId: delivery.messageId, nextAt: yield* nextAt })
+    if (row.notBefore !== undefined && row.notBefore - (yield* Clock.currentTimeMillis) > earlyMs) {
+      return yield* Effect.logInfo(`${id}: is not to run yet, and is sent again in time`)
+    }
     let ran = false
 
     const run = (claim: Claim<JobResult>) =>

@@ -3,6 +3,7 @@ import * as Sqs from "@effect-sqs/core/Sqs"
 import * as JournalQuery from "@effect-sqs/testing/JournalQuery"
 import * as VirtualSqs from "@effect-sqs/testing/VirtualSqs"
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Ref from "effect/Ref"
@@ -102,6 +103,54 @@ describe("ReportWorker", () => {
       assert.strictEqual((yield* row("a")).reason, "the step query did not end within 300 s")
       yield* Effect.sleep("1 minute")
       assert.deepStrictEqual([(yield* row("a")).state, workshop.counts.query], ["completed", 2])
+    })
+  )
+
+  simulated("a job for later does not run before its time, whoever sends it", () =>
+    Effect.gen(function* () {
+      const jobs = yield* JobStore
+      const at = (yield* Clock.currentTimeMillis) + 3_600_000
+      yield* jobs.accept(job("a"), { notBefore: at })
+      yield* send(job("a"))
+      yield* start
+      yield* Effect.sleep("59 minutes")
+      assert.deepStrictEqual([(yield* row("a")).runs, yield* dead], [0, []])
+      yield* Effect.sleep("2 minutes")
+      const a = yield* row("a")
+      assert.deepStrictEqual([a.state, a.startedAt! >= at && a.startedAt! < at + 5000], ["completed", true])
+    })
+  )
+
+  simulated("a long job that tells nothing is not taken for a lost one", (workshop) =>
+    Effect.gen(function* () {
+      const jobs = yield* JobStore
+      workshop.drawing = () => Effect.sleep("50 minutes")
+      yield* jobs.accept(job("a"))
+      yield* start
+      yield* Effect.sleep("51 minutes")
+      const a = yield* row("a")
+      assert.deepStrictEqual([a.state, a.sends, a.runs], ["completed", 1, 1])
+    })
+  )
+
+  simulated("writes how far it is once a second at most, however often it is told", (workshop) =>
+    Effect.gen(function* () {
+      const jobs = yield* JobStore
+      let writes = 0
+      const counting = {
+        ...jobs,
+        progress: (...[id, p, o]: Parameters<typeof jobs.progress>) => {
+          if (!o.isNew) writes++
+          return jobs.progress(id, p, o)
+        }
+      }
+      workshop.progressing = (tell) =>
+        Effect.forEach(Array.from({ length: 100 }), (_, i) => Effect.zipRight(tell(i, 100), Effect.sleep("100 millis")))
+      yield* send(job("a"))
+      yield* Effect.provideService(start, JobStore, counting)
+      yield* Effect.sleep("20 seconds")
+      assert.strictEqual((yield* row("a")).state, "completed")
+      assert.isTrue(writes >= 9 && writes <= 11, `${writes} writes in 10 s`)
     })
   )
 

@@ -23,7 +23,7 @@ import * as path from "node:path"
 import * as Database from "../../src/jobs/Database.js"
 import { JobStore } from "../../src/jobs/JobStore.js"
 import type { PipelineServices } from "../../src/Pipeline.js"
-import { Rendered } from "../../src/render/RenderProtocol.js"
+import { Progress, Rendered } from "../../src/render/RenderProtocol.js"
 import { RenderPool } from "../../src/render/RenderPool.js"
 import { ArtifactNotFound, type RenderError, type RenderThreadLost, type StoreFailed } from "../../src/ReportError.js"
 import { reportJobs, type ReportJob } from "../../src/ReportJob.js"
@@ -71,6 +71,8 @@ export class Workshop {
   readonly kept = new Map<string, Artifact>()
   querying: (job: ReportJob, time: number) => Effect.Effect<void, RenderError | RenderThreadLost> = () => Effect.void
   drawing: (job: ReportJob, time: number) => Effect.Effect<void, RenderError | RenderThreadLost> = () => Effect.void
+  progressing: (tell: (pages: number, of: number) => Effect.Effect<void>) => Effect.Effect<unknown> = (tell) =>
+    tell(1, 2)
   storing: (name: string, time: number) => Effect.Effect<void, StoreFailed> = () => Effect.void
   telling: typeof Webhook.Service.deliver = () => Effect.succeed({ status: 200, reported: false })
   asking: typeof Webhook.Service.ask = () => Effect.die("nobody is asked here")
@@ -88,7 +90,7 @@ export class Workshop {
       Effect.gen(this, function* () {
         if (!this.files.has(extract)) return yield* Effect.dieMessage(`no extract ${extract}`)
         const time = ++this.counts.render
-        yield* onProgress({ pages: 1, of: 2 } as never)
+        yield* this.progressing((pages, of) => onProgress(new Progress({ pages, of })))
         yield* this.drawing(job, time)
         this.files.set(file, 100)
         return new Rendered({ pages: 2, bytes: 100, sha256: "drawn" })
