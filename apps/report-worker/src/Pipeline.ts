@@ -237,8 +237,8 @@ const process = (
     const run = (claim: Claim<JobResult>) =>
       Effect.gen(function* () {
         ran = true
-        yield* Effect.logInfo(`${id}: started, receive ${delivery.receiveCount}, message ${delivery.messageId}`)
         yield* jobs.started(id, { receiveCount: delivery.receiveCount, nextAt: yield* nextAt })
+        yield* Effect.logInfo(`${id}: started, receive ${delivery.receiveCount}, message ${delivery.messageId}`)
         yield* drill(job, delivery.receiveCount)
         const tracker = yield* track(id, putOffMs)
         const result = yield* steps(job, tracker, onProgress)

@@ -9,6 +9,8 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { fileURLToPath } from "node:url"
+import * as Database from "../src/jobs/Database.js"
+import { JobStore } from "../src/jobs/JobStore.js"
 import { FlightDelaysJob, reportJobs } from "../src/ReportJob.js"
 
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
@@ -200,6 +202,43 @@ describe("report-worker", () => {
           (yield* virtual.messages("jobs")).map((m) => m.state),
           ["visible"]
         )
+      }),
+    patienceMs
+  )
+
+  it.scopedLive(
+    "killed in the middle, the next worker finishes the job that the database has; there is one report",
+    () =>
+      Effect.gen(function* () {
+        const { environment, out, virtual } = yield* local()
+        const quick = {
+          ...environment,
+          REPORT_VISIBILITY: "3 seconds",
+          REPORT_CLAIM: "2 seconds",
+          REPORT_REDELIVERY_FROM: "1 second"
+        }
+        const withJobs = Effect.provide(Database.layer({ _tag: "SqliteFile", filename: path.join(out, "jobs.db") }))
+        const slow = new FlightDelaysJob({
+          jobId: "slow",
+          locale: "en",
+          period: "2001-02",
+          airport: "DEN",
+          pagesPerSecond: 1
+        })
+        yield* withJobs(Effect.flatMap(JobStore, (jobs) => jobs.accept(slow)))
+        const first = yield* program(quick)
+        yield* first.until("slow: started")
+        first.child.kill("SIGKILL")
+        yield* first.ended
+        const second = yield* program(quick)
+        yield* second.until("slow: completed")
+        second.child.kill("SIGTERM")
+        assert.strictEqual((yield* second.ended).code, 0)
+        assert.match(reportsIn(out), /^slow-[0-9a-f]{12}\.pdf$/)
+        const row = yield* withJobs(Effect.flatMap(JobStore, (jobs) => Effect.flatten(jobs.get("slow"))))
+        assert.deepStrictEqual([row.state, row.runs, row.sends], ["completed", 2, 1])
+        assert.strictEqual(row.result?.artifact, reportsIn(out))
+        assert.deepStrictEqual(yield* virtual.messages("jobs"), [])
       }),
     patienceMs
   )
