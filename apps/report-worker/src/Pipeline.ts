@@ -20,7 +20,7 @@ import path from "node:path"
 import { JobResult } from "./jobs/JobRow.js"
 import { JobStore } from "./jobs/JobStore.js"
 import { track, type Tracker } from "./jobs/Progress.js"
-import { bounded, failing, namespaces } from "./Policies.js"
+import { bounded, failing, namespaces, patiently } from "./Policies.js"
 import type { Progress } from "./render/RenderProtocol.js"
 import { poolOf } from "./RenderAdapter.js"
 import type { RenderPool } from "./render/RenderPool.js"
@@ -203,12 +203,12 @@ const deliver = (job: ReportJob, result: JobResult, settings: PipelineSettings) 
           return yield* Ledger.outside(referenceOf(job.jobId), policy, (call) => webhook.deliver(target, notice, call))
         }).pipe(Effect.scoped)
     ).pipe(
-      Effect.zipRight(jobs.delivery(job.jobId, "delivered")),
+      Effect.zipRight(patiently(jobs.delivery(job.jobId, "delivered"))),
       Effect.zipRight(Effect.logInfo(`${job.jobId}: delivered`)),
       Effect.catchTags({
-        LedgerUnknown: (e) => jobs.delivery(job.jobId, "unknown", e.message),
-        LedgerReview: (e) => jobs.delivery(job.jobId, "review", e.message),
-        LedgerCancelled: (e) => jobs.delivery(job.jobId, "refused", e.message)
+        LedgerUnknown: (e) => patiently(jobs.delivery(job.jobId, "unknown", e.message)),
+        LedgerReview: (e) => patiently(jobs.delivery(job.jobId, "review", e.message)),
+        LedgerCancelled: (e) => patiently(jobs.delivery(job.jobId, "refused", e.message))
       })
     )
   })
@@ -228,7 +228,7 @@ const process = (
     const jobs = yield* JobStore
     const putOffMs = Duration.toMillis(settings.resend)
     const nextAt = Effect.map(Clock.currentTimeMillis, (now) => now + putOffMs)
-    const row = yield* jobs.admit(job, { messageId: delivery.messageId, nextAt: yield* nextAt })
+    const row = yield* patiently(jobs.admit(job, { messageId: delivery.messageId, nextAt: yield* nextAt }))
     if (row.notBefore !== undefined && row.notBefore - (yield* Clock.currentTimeMillis) > earlyMs) {
       return yield* Effect.logInfo(`${id}: is not to run yet, and is sent again in time`)
     }
@@ -237,7 +237,7 @@ const process = (
     const run = (claim: Claim<JobResult>) =>
       Effect.gen(function* () {
         ran = true
-        yield* jobs.started(id, { receiveCount: delivery.receiveCount, nextAt: yield* nextAt })
+        yield* patiently(jobs.started(id, { receiveCount: delivery.receiveCount, nextAt: yield* nextAt }))
         yield* Effect.logInfo(`${id}: started, receive ${delivery.receiveCount}, message ${delivery.messageId}`)
         yield* drill(job, delivery.receiveCount)
         const tracker = yield* track(id, putOffMs)

@@ -30,7 +30,7 @@ export interface StepPolicy {
 }
 
 /**
- * The steps in their order. The timeout of `deliver` is REPORT_WEBHOOK_TIMEOUT, and what is tried again there the ledger decides.
+ * The steps in their order; a pause doubles with each retry. The timeout of `deliver` is REPORT_WEBHOOK_TIMEOUT, and what is tried again there the ledger decides.
  *
  * @since 0.1.0
  * @category policies
@@ -41,6 +41,17 @@ export const steps = {
   store: { timeout: "10 minutes", retries: 3, pause: "1 second", on: ["StoreFailed"] },
   complete: { timeout: "1 minute", retries: 2, pause: "1 second", on: ["JobStoreFailed", "LedgerStoreError"] }
 } as const satisfies Record<Exclude<StepName, "deliver">, StepPolicy>
+
+/**
+ * The database of jobs, wherever a job needs it: a restart of it is over in seconds, and each receive that fails is one less.
+ *
+ * @since 0.1.0
+ * @category policies
+ */
+export const database = { retries: 4, pause: "200 millis", on: ["JobStoreFailed"] } as const satisfies Omit<
+  StepPolicy,
+  "timeout"
+>
 
 /**
  * One kind of failure.
@@ -194,6 +205,17 @@ export const redelivery = (from: Duration.DurationInput, to: Duration.DurationIn
   return Redelivery.make((failure) => policies[policyOf(failure.cause).message].decide(failure))
 }
 
+const repeated =
+  (policy: Omit<StepPolicy, "timeout">) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.retry(self, {
+      schedule: Schedule.exponential(policy.pause).pipe(
+        Schedule.jitteredWith({ min: 0.5, max: 1 }),
+        Schedule.intersect(Schedule.recurs(policy.retries))
+      ),
+      while: (e) => hasProperty(e, "_tag") && policy.on.some((tag) => tag === e._tag)
+    })
+
 /**
  * A step under its policy.
  *
@@ -207,15 +229,17 @@ export const bounded =
     const seconds = Duration.toSeconds(policy.timeout)
     return self.pipe(
       Effect.timeoutFail({ duration: policy.timeout, onTimeout: () => new StepTimedOut({ step: name, seconds }) }),
-      Effect.retry({
-        schedule: Schedule.exponential(policy.pause).pipe(
-          Schedule.jitteredWith({ min: 0.5, max: 1 }),
-          Schedule.intersect(Schedule.recurs(policy.retries))
-        ),
-        while: (e) => hasProperty(e, "_tag") && policy.on.some((tag) => tag === e._tag)
-      })
+      repeated(policy)
     )
   }
+
+/**
+ * What a job asks of the database of jobs, under its policy.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const patiently: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R> = repeated(database)
 
 const rows = (all: ReadonlyArray<ReadonlyArray<string>>): string => {
   const widths = all[0]!.map((_, c) => Math.max(...all.map((row) => row[c]!.length)))
@@ -248,7 +272,8 @@ export const describe: string = [
       Duration.format(s.pause),
       s.on.join(", ")
     ]),
-    ["deliver", "REPORT_WEBHOOK_TIMEOUT", "0", "", ""]
+    ["deliver", "REPORT_WEBHOOK_TIMEOUT", "0", "", ""],
+    ["(database)", "", String(database.retries), Duration.format(database.pause), database.on.join(", ")]
   ]),
   "",
   "Failures: what they mean for the job in the ledger, and for its message",

@@ -68,8 +68,13 @@ export const redelivery = (
   })
 }
 
-/** What the consumer does not log itself: the ends of deliveries other than by success. */
-const logEnd = (event: ConsumerEvent): Effect.Effect<void> => {
+/**
+ * Logs what the consumer does not log itself: the ends of deliveries other than by success. For an `onEvent` of one's own.
+ *
+ * @since 0.1.0
+ * @category logging
+ */
+export const logEnd = (event: ConsumerEvent): Effect.Effect<void> => {
   if (event._tag === "Started") return Effect.logInfo(`waiting for jobs on ${event.queue}`)
   if (event._tag !== "DeliverySettled" || !event.settled.confirmed) return Effect.void
   const { asked } = event.settled

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Ref from "effect/Ref"
 import { JobStore } from "../src/jobs/JobStore.js"
+import type { PipelineError } from "../src/Pipeline.js"
 import * as Policies from "../src/Policies.js"
 import { RenderThreadLost, StepTimedOut } from "../src/ReportError.js"
 import * as ReportWorker from "../src/ReportWorker.js"
@@ -176,7 +177,14 @@ describe("Policies", () => {
       assert.match(Policies.describe, new RegExp(`^  ${name} +\\S`, "m"))
     }
     assert.match(Policies.describe, /^ {2}query +5m +2 +1s +SourceUnavailable, StoreFailed$/m)
+    assert.match(Policies.describe, /^ {2}\(database\) +4 +200ms +JobStoreFailed$/m)
     assert.match(Policies.describe, /^ {2}UnknownAirport +reject +dead-letter +no second try/m)
+  })
+
+  it("have a line for each way in which a run can fail", () => {
+    // this does not compile when one is missing
+    const all: Record<PipelineError["_tag"], Policies.FailurePolicy> = Policies.failures
+    assert.isTrue(Object.values(all).every((policy) => policy.why !== ""))
   })
 
   it("a bug, and what has no entry, comes again", () => {
