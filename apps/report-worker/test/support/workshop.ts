@@ -26,6 +26,7 @@ import type { PipelineServices } from "../../src/Pipeline.js"
 import { Progress, Rendered } from "../../src/render/RenderProtocol.js"
 import { RenderPool } from "../../src/render/RenderPool.js"
 import { ArtifactNotFound, type RenderError, type RenderThreadLost, type StoreFailed } from "../../src/ReportError.js"
+import type { Pool } from "../../src/RenderAdapter.js"
 import { reportJobs, type ReportJob } from "../../src/ReportJob.js"
 import type { WorkerSettings } from "../../src/ReportWorker.js"
 import { type Artifact, ArtifactStore } from "../../src/store/ArtifactStore.js"
@@ -79,7 +80,7 @@ export class Workshop {
 
   constructor(readonly database: string) {}
 
-  private readonly pool = RenderPool.of({
+  private readonly played: Pool = {
     query: (job, file) =>
       Effect.gen(this, function* () {
         yield* this.querying(job, ++this.counts.query)
@@ -95,7 +96,8 @@ export class Workshop {
         this.files.set(file, 100)
         return new Rendered({ pages: 2, bytes: 100, sha256: "drawn" })
       })
-  } as typeof RenderPool.Service)
+  }
+  private readonly pool = RenderPool.of(this.played as unknown as typeof RenderPool.Service)
 
   private readonly store = ArtifactStore.of({
     workFolder: "/work",
