@@ -29,7 +29,7 @@ import type { Settings } from "./Settings.js"
  */
 export type WorkerSettings = Omit<
   Settings,
-  "out" | "threads" | "logLevel" | "store" | "database" | "claim" | "webhookPrivate"
+  "out" | "threads" | "logLevel" | "store" | "database" | "claim" | "webhookPrivate" | "health"
 >
 
 /** Puts down what was decided of a message in the row of its job. The message's own way does not depend on it. */

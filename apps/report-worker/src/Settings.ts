@@ -53,6 +53,17 @@ export type StoreAddress =
   | { readonly _tag: "Folder"; readonly path: string }
   | { readonly _tag: "S3"; readonly bucket: string; readonly prefix: string }
 
+/**
+ * Where something listens; port 0 is any free one.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+}
+
 /** One key of the environment. */
 interface Setting<A> {
   readonly key: string
@@ -115,6 +126,12 @@ const address = (s: string): StoreAddress | undefined => {
 const postgresUrl = (s: string): Redacted.Redacted | undefined => {
   if (!/^postgres(ql)?:\/\//.test(s) || !URL.canParse(s)) return undefined
   return Redacted.make(s)
+}
+
+const listen = (s: string): ListenAddress | undefined => {
+  const parts = /^(.+):(\d{1,5})$/.exec(s)
+  const port = Number(parts?.[2])
+  return parts === null || port > 65_535 ? undefined : { host: parts[1]!.replace(/^\[(.*)\]$/, "$1"), port }
 }
 
 const yesOrNo = (s: string): boolean | undefined => ({ yes: true, no: false })[s.toLowerCase()]
@@ -267,6 +284,13 @@ const table = {
     aDuration,
     { value: Duration.seconds(30), shown: "30 seconds" },
     duration
+  ),
+  health: setting<ListenAddress | undefined>(
+    "REPORT_HEALTH",
+    "where to ask whether the worker lives and is ready: /health/live and /health/ready",
+    "an address such as 0.0.0.0:8080",
+    unset("nowhere"),
+    listen
   ),
   logLevel: setting(
     "REPORT_LOG_LEVEL",

@@ -43,6 +43,7 @@ describe("Settings", () => {
         REPORT_REDELIVERY_TO: "1 minute",
         REPORT_WAIT_TIME: "2 seconds",
         REPORT_DRAIN: "5 seconds",
+        REPORT_HEALTH: "[::1]:8080",
         REPORT_LOG_LEVEL: "Warning"
       })
       const shown = Object.entries(s).map(([key, v]) => [key, Duration.isDuration(v) ? Duration.format(v) : v])
@@ -66,6 +67,7 @@ describe("Settings", () => {
         redeliveryTo: "1m",
         waitTime: "2s",
         drain: "5s",
+        health: { host: "::1", port: 8080 },
         logLevel: LogLevel.Warning
       })
     })
@@ -98,8 +100,11 @@ describe("Settings", () => {
       )
       assert.match(both.message, /REPORT_DATABASE and REPORT_DATABASE_URL are both given/)
       assert.notInclude(both.message, "secret")
-      const store = yield* Effect.flip(read({ REPORT_STORE: "gs://bucket/reports", REPORT_WEBHOOK_PRIVATE: "1" }))
+      const store = yield* Effect.flip(
+        read({ REPORT_STORE: "gs://bucket/reports", REPORT_WEBHOOK_PRIVATE: "1", REPORT_HEALTH: "8080" })
+      )
       assert.match(store.message, /REPORT_STORE is "gs:.*expected a folder, or s3:/)
+      assert.match(store.message, /REPORT_HEALTH is "8080": expected an address such as 0/)
       assert.match(store.message, /REPORT_WEBHOOK_PRIVATE is "1": expected yes or no/)
     })
   )

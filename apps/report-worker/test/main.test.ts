@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { fileURLToPath } from "node:url"
@@ -68,6 +69,14 @@ const folder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(path.join(tmpdir(), "reports-"))),
   (dir) => Effect.sync(() => rmSync(dir, { recursive: true, force: true }))
 )
+
+/** a port that is free now */
+const freePort = Effect.async<number>((resume) => {
+  const server = createServer().listen(0, "127.0.0.1", () => {
+    const { port } = server.address() as AddressInfo
+    server.close(() => resume(Effect.succeed(port)))
+  })
+})
 
 /** A local SQS, and the environment of a worker that talks to it. */
 const local = (options: VirtualSqs.VirtualSqsOptions = {}) =>
@@ -167,8 +176,14 @@ describe("report-worker", () => {
       Effect.gen(function* () {
         const { environment, out, send, virtual } = yield* local()
         yield* send("running", 2)
-        const worker = yield* program(environment)
+        const port = yield* freePort
+        const worker = yield* program({ ...environment, REPORT_HEALTH: `127.0.0.1:${port}` })
         yield* worker.until("running: started")
+        const ready = yield* Effect.promise(() => fetch(`http://127.0.0.1:${port}/health/ready`))
+        assert.deepStrictEqual(
+          [ready.status, yield* Effect.promise(() => ready.json())],
+          [200, { ready: true, missing: [] }]
+        )
         yield* send("next", 2)
         worker.child.kill("SIGTERM")
         const ended = yield* worker.ended
