@@ -104,21 +104,34 @@ const json = (body: unknown, status: number) =>
   HttpServerResponse.unsafeJson(body, { status, headers: { "cache-control": "no-store" } })
 
 /**
+ * The answer to whether the process lives.
+ *
+ * @since 0.1.0
+ * @category responses
+ */
+export const live = Effect.succeed(json({ live: true }, 200))
+
+/**
+ * The answer to whether it is ready.
+ *
+ * @since 0.1.0
+ * @category responses
+ */
+export const ready = Effect.gen(function* () {
+  const { readiness } = yield* Health
+  const now = yield* readiness
+  return json(now, now.ready ? 200 : 503)
+})
+
+/**
  * The two routes.
  *
  * @since 0.1.0
  * @category routes
  */
 export const routes = HttpRouter.empty.pipe(
-  HttpRouter.get("/health/live", Effect.succeed(json({ live: true }, 200))),
-  HttpRouter.get(
-    "/health/ready",
-    Effect.gen(function* () {
-      const { readiness } = yield* Health
-      const now = yield* readiness
-      return json(now, now.ready ? 200 : 503)
-    })
-  )
+  HttpRouter.get("/health/live", live),
+  HttpRouter.get("/health/ready", ready)
 )
 
 /**
@@ -128,5 +141,5 @@ export const routes = HttpRouter.empty.pipe(
  * @category layers
  */
 export const layerServer: Layer.Layer<never, never, Health | HttpServer.HttpServer> = HttpServer.serve(
-  HttpRouter.catchTag(routes, "RouteNotFound", () => Effect.succeed(json({ missing: ["no such address"] }, 404)))
+  Effect.catchTag(routes, "RouteNotFound", () => Effect.succeed(json({ missing: ["no such address"] }, 404)))
 )

@@ -1,0 +1,269 @@
+/**
+ * The dead-letter queue for the page, by the functions of the operator's tool: looked at, redriven through the ledger,
+ * discarded into a file that is kept. One look at a time, since a look hides what it looks at from the next one.
+ *
+ * @since 0.1.0
+ */
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as DeadLetter from "@effect-sqs/cli/DeadLetter"
+import * as DeadLetterDiscard from "@effect-sqs/cli/DeadLetterDiscard"
+import type { DeadLetterError } from "@effect-sqs/cli/DeadLetterError"
+import * as DeadLetterList from "@effect-sqs/cli/DeadLetterList"
+import * as DeadLetterShow from "@effect-sqs/cli/DeadLetterShow"
+import * as RedriveApply from "@effect-sqs/cli/RedriveApply"
+import * as RedriveDryRun from "@effect-sqs/cli/RedriveDryRun"
+import * as RedriveLedger from "@effect-sqs/cli/RedriveLedger"
+import type { RedriveMoveTasks } from "@effect-sqs/cli/RedriveMoveTasks"
+import * as RedrivePlan from "@effect-sqs/cli/RedrivePlan"
+import type { SqsInspector } from "@effect-sqs/cli/SqsInspector"
+import type { Sqs } from "@effect-sqs/core/Sqs"
+import { nameOf } from "@effect-sqs/core/SqsQueue"
+import { type Ledger } from "@effect-sqs/ledger/LedgerService"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import path from "node:path"
+import { JobStore } from "../jobs/JobStore.js"
+import { namespaces } from "../Policies.js"
+import { Conflict, NotFound, Unavailable } from "./Api.js"
+import type * as View from "./View.js"
+import { deadLetterUrl, type Queues } from "./Watch.js"
+
+/** a person waits */
+const lookTime = "15 seconds"
+/** messages a look takes at most */
+const lookMax = 1000
+
+type Failed = typeof Conflict.Type | typeof NotFound.Type | typeof Unavailable.Type
+
+const problemOf = (e: DeadLetterError): typeof Conflict.Type | typeof Unavailable.Type =>
+  e._tag === "NotADeadLetterQueue" || e._tag === "Refused"
+    ? Conflict.make({ message: e.message })
+    : Unavailable.make({ message: e.message })
+
+/**
+ * @since 0.1.0
+ * @category services
+ */
+export class DeadLetters extends Context.Tag("@effect-sqs/report-worker/DeadLetters")<
+  DeadLetters,
+  {
+    readonly list: Effect.Effect<View.DeadLetters, typeof Conflict.Type | typeof Unavailable.Type>
+    readonly show: (messageId: string) => Effect.Effect<View.DeadLetterDetail, Failed>
+    readonly redrive: (
+      messageIds: ReadonlyArray<string>,
+      actor: string
+    ) => Effect.Effect<View.Redriven, typeof Conflict.Type | typeof Unavailable.Type>
+    readonly discard: (
+      messageIds: ReadonlyArray<string>,
+      reason: string,
+      actor: string
+    ) => Effect.Effect<View.Discarded, typeof Conflict.Type | typeof Unavailable.Type>
+  }
+>() {}
+
+const groupsOf = ({ messages }: DeadLetterList.DeadLetterList, groups: DeadLetterList.DeadLetterList["groups"]) =>
+  groups.map((group) => ({
+    reason: group.reason,
+    source: group.source,
+    count: group.count,
+    oldestMs: group.oldestMs,
+    youngestMs: group.youngestMs,
+    messageIds: messages
+      .filter((line) => DeadLetter.kindKey(line) === DeadLetter.kindKey(group))
+      .map(({ messageId }) => messageId)
+  }))
+
+const jobIdOf = (letter: DeadLetter.DeadLetter) => {
+  const body = DeadLetter.json(letter)
+  const id = typeof body === "object" && body !== null && "jobId" in body ? body.jobId : undefined
+  return typeof id === "string" ? id : undefined
+}
+
+/**
+ * What the ledger says of a job before it is sent again. A report that is completed is not needed any more, unless its
+ * delivery is to be tried again.
+ */
+const ledgerLook = Effect.gen(function* () {
+  const look = yield* RedriveLedger.look
+  const jobs = yield* JobStore
+  return ((namespace, key) =>
+    Effect.gen(function* () {
+      const report = yield* look(namespace, key)
+      if (report.state !== "completed") return report
+      const row = yield* Effect.orElseSucceed(jobs.get(key), () => Option.none())
+      const isOpen = Option.exists(row, ({ delivery }) => delivery === "pending" || delivery === "refused")
+      if (!isOpen) return report
+      const delivery = yield* look(namespaces.deliveries, key)
+      return delivery.state === "retryable" ? delivery : report
+    })) satisfies RedriveLedger.LedgerLook
+})
+
+const make = (options: Queues & { readonly folder: string }) =>
+  Effect.gen(function* () {
+    const context = yield* Effect.context<
+      FileSystem.FileSystem | JobStore | Ledger | RedriveMoveTasks | Sqs | SqsInspector
+    >()
+    const fs = yield* FileSystem.FileSystem
+    const one = yield* Effect.makeSemaphore(1)
+    const ledger = yield* ledgerLook
+
+    const queue = deadLetterUrl(options).pipe(
+      Effect.mapError((e) => Unavailable.make({ message: e.message })),
+      Effect.flatMap(
+        Option.match({
+          onNone: () =>
+            Effect.fail(
+              Conflict.make({ message: `${nameOf(options.queue)} has no dead-letter queue that is known here` })
+            ),
+          onSome: Effect.succeed
+        })
+      )
+    )
+
+    const looking = <A, E, R>(use: (url: string) => Effect.Effect<A, E, R>) =>
+      Effect.flatMap(queue, use).pipe(one.withPermits(1), Effect.provide(context))
+
+    /** what is kept of a redrive or a discard */
+    const file = (name: string) =>
+      fs.makeDirectory(options.folder, { recursive: true }).pipe(
+        Effect.mapError((e) => Unavailable.make({ message: `${options.folder} cannot be written: ${e.message}` })),
+        Effect.as(path.join(options.folder, name))
+      )
+
+    const look = { anyQueue: true, max: lookMax, time: lookTime } as const
+
+    return DeadLetters.of({
+      list: looking((url) =>
+        Effect.map(Effect.mapError(DeadLetterList.list(url, look), problemOf), (list) => ({
+          queue: list.queue.name,
+          looked: list.looked,
+          complete: list.end === "all seen",
+          // those that speak of flags of the command are not for the page
+          notes: list.notes.filter((note) => !note.includes("--")),
+          groups: groupsOf(list, list.groups),
+          messages: list.messages.map((line) => ({
+            messageId: line.messageId,
+            reason: line.reasonText,
+            ageMs: line.ageMs,
+            receiveCount: line.receiveCount,
+            redrives: line.redrives,
+            bytes: line.bodyBytes
+          }))
+        }))
+      ),
+
+      show: (messageId) =>
+        looking((url) =>
+          DeadLetterShow.show(url, messageId, look).pipe(
+            Effect.mapError((e) =>
+              e._tag === "Refused"
+                ? NotFound.make({
+                    message: "this message is not in the dead-letter queue now, or in somebody else's hands"
+                  })
+                : problemOf(e)
+            ),
+            Effect.map(({ history, letter }) => ({
+              messageId,
+              body: letter.message.body,
+              jobId: jobIdOf(letter),
+              reason: letter.reason,
+              error: letter.error,
+              attributes: Object.fromEntries(
+                Object.entries(letter.message.attributes).map(([name, value]) => [name, DeadLetter.textOf(value)])
+              ),
+              history: history.map(({ at, what }) => ({ at, what }))
+            }))
+          )
+        ),
+
+      redrive: (messageIds, actor) =>
+        looking((url) =>
+          Effect.gen(function* () {
+            const { checks, plan } = yield* Effect.mapError(
+              RedriveDryRun.dryRun({
+                ...look,
+                queue: url,
+                filter: { messageIds },
+                // a letter whose source is not recorded can only be ours
+                unknownTo: nameOf(options.queue),
+                key: "$.jobId",
+                namespace: namespaces.reports,
+                ledger,
+                scan: lookMax,
+                // a person chose these few: they are the canary
+                limits: { canary: 0, settleMs: 0, rate: 50, total: messageIds.length }
+              }),
+              problemOf
+            )
+            const blocks = checks.filter(({ state }) => state === "blocks")
+            if (blocks.length > 0) {
+              return yield* Effect.fail(Conflict.make({ message: blocks.map(({ text }) => text).join(" ") }))
+            }
+            const kept = plan.keep
+              .filter(({ why }) => why !== "not meant by the filter")
+              .map(({ count, why }) => ({ outcome: "kept", why, count }))
+            if (plan.send === 0 && plan.delete.length === 0) {
+              const count = kept.reduce((n, k) => n + k.count, 0)
+              return { sent: 0, deleted: 0, kept: count, failed: 0, unknown: 0, reasons: kept }
+            }
+            const planFile = yield* file(`redrive-${plan.id}.json`)
+            yield* Effect.mapError(RedrivePlan.write(plan, planFile), problemOf)
+            const report = yield* Effect.mapError(
+              RedriveApply.apply({
+                plan,
+                confirm: plan.queue.name,
+                audit: planFile.replace(/\.json$/, ".audit.jsonl"),
+                actor,
+                ledger
+              }),
+              problemOf
+            )
+            const reasons = report.reasons.filter(({ why }) => why !== "not meant by the filter")
+            const count = (outcome: string) => reasons.reduce((n, r) => (r.outcome === outcome ? n + r.count : n), 0)
+            return {
+              sent: report.sent,
+              deleted: report.deleted,
+              kept: count("kept"),
+              failed: report.failed,
+              unknown: report.unknown,
+              reasons,
+              stopped: report.stopped
+            }
+          })
+        ),
+
+      discard: (messageIds, reason, actor) =>
+        looking((url) =>
+          Effect.gen(function* () {
+            const keepIn = yield* file(`discarded-${nameOf(url)}.jsonl`)
+            const report = yield* Effect.mapError(
+              DeadLetterDiscard.discard({
+                queue: url,
+                anyQueue: true,
+                filter: { messageIds },
+                reason,
+                keepIn,
+                confirm: nameOf(url),
+                actor,
+                max: lookMax
+              }),
+              problemOf
+            )
+            return { discarded: report.discarded, failed: report.failed, keptIn: keepIn, stopped: report.stopped }
+          })
+        )
+    })
+  })
+
+/**
+ * `folder`: where plans, logs and discarded messages are kept.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options: Queues & { readonly folder: string }
+): Layer.Layer<DeadLetters, never, FileSystem.FileSystem | JobStore | Ledger | RedriveMoveTasks | Sqs | SqsInspector> =>
+  Layer.effect(DeadLetters, make(options))
