@@ -135,8 +135,13 @@ const steps = (
       Effect.gen(function* () {
         const from = yield* fetched(extract)
         const file = newFile(job.format)
-        const { bytes, pages, sha256 } = yield* pool.render(job, from, file, (progress) =>
-          Effect.zipRight(tracker.tell(progress.pages, progress.of), onProgress(job, progress))
+        const { bytes, pages, sha256 } = yield* (
+          pool
+            .render(job, from, file, (progress) =>
+              Effect.zipRight(tracker.tell(progress.pages, progress.of), onProgress(job, progress))
+            )
+            // a thread that died has not taken its file away
+            .pipe(Effect.onError(() => remove(file)))
         )
         return { file, bytes, sha256, pages }
       })

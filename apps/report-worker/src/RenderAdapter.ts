@@ -23,8 +23,14 @@ export interface Pool {
 
 export const poolOf = Effect.gen(function* () {
   const pool: unknown = yield* RenderPool
-  if ((pool as object) !== null && "query" in (pool as object)) return pool as Pool
-  const old = yield* RenderPool
+  if ("query" in (pool as object)) return pool as Pool
+  const old = pool as {
+    readonly render: (
+      job: ReportJob,
+      file: string,
+      onProgress: (progress: Progress) => Effect.Effect<void>
+    ) => ReturnType<Pool["render"]>
+  }
   const fs = yield* FileSystem.FileSystem
   const adapted: Pool = {
     query: (_, file) =>

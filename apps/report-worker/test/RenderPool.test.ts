@@ -10,8 +10,6 @@ import * as Logger from "effect/Logger"
 import * as Schedule from "effect/Schedule"
 import * as TestClock from "effect/TestClock"
 import * as WorkerThreads from "node:worker_threads"
-import * as FolderStore from "../src/store/FolderStore.js"
-import { generateReport } from "../src/GenerateReport.js"
 import { RenderPool, startThread } from "../src/render/RenderPool.js"
 import { FlightDelaysJob } from "../src/ReportJob.js"
 
@@ -31,18 +29,16 @@ const setup = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const folder = yield* fs.makeTempDirectoryScoped()
   const started: Array<WorkerThreads.Worker> = []
-  const live = Layer.merge(
-    RenderPool.layer(1, () => {
-      const thread = startThread()
-      started.push(thread)
-      return thread
-      // the platform warns of a thread that ended; here it is meant to
-    }).pipe(Layer.provide(Logger.remove(Logger.defaultLogger))),
-    FolderStore.layer(folder)
-  )
-  // the files, also unfinished ones
-  const names = Effect.map(fs.readDirectory(folder, { recursive: true }), (all) => all.filter((n) => n !== ".work"))
-  return { fs, folder, started, context: yield* Layer.build(live), names }
+  const live = RenderPool.layer(1, () => {
+    const thread = startThread()
+    started.push(thread)
+    return thread
+    // the platform warns of a thread that ended; here it is meant to
+  }).pipe(Layer.provide(Logger.remove(Logger.defaultLogger)))
+  const draw = (j: FlightDelaysJob, onProgress: () => Effect.Effect<unknown> = ignore) =>
+    Effect.flatMap(RenderPool, (pool) => pool.render(j, `${folder}/${j.jobId}.pdf`, () => Effect.asVoid(onProgress())))
+  const names = fs.readDirectory(folder)
+  return { fs, folder, started, context: yield* Layer.build(live), names, draw }
 })
 
 describe("RenderPool", () => {
@@ -50,27 +46,21 @@ describe("RenderPool", () => {
     "draws in a thread, and its failures arrive as they are",
     () =>
       Effect.gen(function* () {
-        const { context, fs, folder, names, started } = yield* setup
+        const { context, draw, fs, folder, names, started } = yield* setup
         yield* Effect.gen(function* () {
-          const artifact = yield* generateReport(job("den"), 1)
-          assert.isTrue(artifact.drawn)
-          assert.strictEqual(Buffer.from((yield* fs.readFile(artifact.path)).subarray(0, 5)).toString(), "%PDF-")
-          // a second run finds the work done
-          assert.deepStrictEqual(yield* generateReport(job("den"), 2), { path: artifact.path, drawn: false })
+          const { bytes } = yield* draw(job("den"))
+          const file = yield* fs.readFile(`${folder}/den.pdf`)
+          assert.deepStrictEqual([file.length, Buffer.from(file.subarray(0, 5)).toString()], [bytes, "%PDF-"])
 
-          const unknown = yield* Effect.flip(generateReport(job("zzz", { airport: "ZZZ" }), 1))
+          const unknown = yield* Effect.flip(draw(job("zzz", { airport: "ZZZ" })))
           assert.strictEqual(unknown.message, "no airport ZZZ in the flight data: check the code")
-
-          const outage = job("out", { drill: { unavailableReceives: 2 } })
-          assert.strictEqual((yield* Effect.flip(generateReport(outage, 2)))._tag, "SourceUnavailable")
-          assert.isTrue((yield* generateReport(outage, 3)).drawn)
 
           const pool = yield* RenderPool
           const noFolder = yield* Effect.flip(pool.render(job("den"), `${folder}/none/x.pdf`, ignore))
           assert.match(noFolder.message, /none\/x\.pdf cannot be written: ENOENT/)
         }).pipe(Effect.provide(context))
         assert.strictEqual(started.length, 1)
-        assert.strictEqual((yield* names).length, 2)
+        assert.deepStrictEqual(yield* names, ["den.pdf"])
       }).pipe(Effect.provide(NodeFileSystem.layer)),
     patienceMs
   )
@@ -79,7 +69,7 @@ describe("RenderPool", () => {
     "an interruption reaches the thread between two pages: the file goes, the thread draws on",
     () =>
       Effect.gen(function* () {
-        const { context, folder, fs, started } = yield* setup
+        const { context, draw, folder, fs, started } = yield* setup
         yield* Effect.gen(function* () {
           const pool = yield* RenderPool
           const drawing = yield* Deferred.make<void>()
@@ -90,7 +80,7 @@ describe("RenderPool", () => {
           yield* Fiber.interrupt(fiber)
           // only the thread itself takes this file away
           yield* fs.exists(path).pipe(Effect.repeat({ while: (there) => there, schedule: Schedule.spaced("5 millis") }))
-          assert.isTrue((yield* generateReport(job("next"), 1)).drawn)
+          assert.isAbove((yield* draw(job("next"))).pages, 0)
         }).pipe(Effect.provide(context))
         assert.strictEqual(started.length, 1)
       }).pipe(Effect.provide(NodeFileSystem.layer)),
@@ -98,20 +88,19 @@ describe("RenderPool", () => {
   )
 
   it.scopedLive(
-    "a thread that dies is an error worth another try: nothing half-written stays, and a new thread draws",
+    "a thread that dies is an error worth another try: a new thread draws",
     () =>
       Effect.gen(function* () {
-        const { context, names, started } = yield* setup
+        const { context, draw, started } = yield* setup
         yield* Effect.gen(function* () {
           const drawing = yield* Deferred.make<void>()
-          const fiber = yield* Effect.fork(generateReport(slow("slow"), 1, () => Deferred.succeed(drawing, undefined)))
+          const fiber = yield* Effect.fork(draw(slow("slow"), () => Deferred.succeed(drawing, undefined)))
           yield* Deferred.await(drawing)
           yield* Effect.promise(() => started[0]!.terminate())
           const exit = yield* Fiber.await(fiber)
           const error = Exit.isFailure(exit) ? yield* Effect.flip(exit) : undefined
           assert.strictEqual(error?._tag, "RenderThreadLost")
-          assert.deepStrictEqual(yield* names, [])
-          assert.isTrue((yield* generateReport(job("next"), 1)).drawn)
+          assert.isAbove((yield* draw(job("next"))).pages, 0)
         }).pipe(Effect.provide(context))
         assert.strictEqual(started.length, 2)
       }).pipe(Effect.provide(NodeFileSystem.layer)),

@@ -75,6 +75,8 @@ describe("ReportWorker", () => {
       yield* start
       yield* Effect.sleep("1 minute")
       assert.deepStrictEqual([workshop.counts.render, (yield* receives(id)).length], [2, 1])
+      // nothing half-written stays
+      assert.deepStrictEqual([...workshop.files], [])
       assert.deepStrictEqual([(yield* row("a")).state, yield* left, yield* dead], ["completed", [], []])
     })
   )

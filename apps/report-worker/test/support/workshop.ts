@@ -91,6 +91,7 @@ export class Workshop {
       Effect.gen(this, function* () {
         if (!this.files.has(extract)) return yield* Effect.dieMessage(`no extract ${extract}`)
         const time = ++this.counts.render
+        this.files.set(file, 1)
         yield* this.progressing((pages, of) => onProgress(new Progress({ pages, of })))
         yield* this.drawing(job, time)
         this.files.set(file, 100)
