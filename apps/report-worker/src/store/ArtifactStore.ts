@@ -18,13 +18,13 @@ const encode = Schema.encodeSync(ReportJob)
 
 /**
  * The name of a job's report: the job's own, and a key of all that decides the content, so that the same name never
- * means two contents. What only decides how fast it is drawn is not in the key.
+ * means two contents. How fast it is drawn, and who is told of it, are not in the key.
  *
  * @since 0.1.0
  * @category naming
  */
 export const artifactName = (job: ReportJob): string => {
-  const { drill: _drill, jobId, pagesPerSecond: _pace, ...content } = encode(job)
+  const { drill: _drill, jobId, pagesPerSecond: _pace, webhook: _receiver, ...content } = encode(job)
   const sorted = Object.entries(content).sort(([a], [b]) => (a < b ? -1 : 1))
   const key = createHash("sha256")
     .update(JSON.stringify([sorted, dataVersion, layoutVersion]))
