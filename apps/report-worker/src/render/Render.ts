@@ -14,7 +14,7 @@ import { createHash } from "node:crypto"
 import * as FlightData from "../data/FlightData.js"
 import * as FlightDelays from "../data/FlightDelays.js"
 import { flightDelaysPdf, type Step } from "../pdf/PdfReport.js"
-import { type RenderError, StoreFailed } from "../ReportError.js"
+import { type RenderError, SourceUnavailable, StoreFailed } from "../ReportError.js"
 import type { ReportJob } from "../ReportJob.js"
 import { textOf } from "../ReportText.js"
 import { Progress, Rendered } from "./RenderProtocol.js"
@@ -28,6 +28,9 @@ const storeFailed = (path: string) => (error: PlatformError) =>
 /** The steps of the job's report; each report joins here. */
 const stepsOf = (job: ReportJob): Effect.Effect<Generator<Step>, RenderError> =>
   Effect.gen(function* () {
+    if (job.report !== "flight-delays" || job.format !== "pdf") {
+      return yield* new SourceUnavailable({ source: job.report, detail: `it cannot be drawn as ${job.format} yet` })
+    }
     const data = yield* FlightData.load
     return flightDelaysPdf(yield* FlightDelays.make(job, data), textOf(job.locale))
   })
