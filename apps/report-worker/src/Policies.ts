@@ -123,8 +123,8 @@ export const outbox = {
   afterFailure: Duration.seconds(5),
   /** how long one process has to send what it took */
   hold: Duration.seconds(30),
-  /** jobs at a time */
-  batch: 100,
+  /** jobs at a time, one call of SQS: what was sent when a worker dies, and not yet marked, is sent again */
+  batch: 10,
   /** so often a job is sent without coming to an end; then it is given up */
   maxSends: 10,
   longestPause: Duration.hours(2)

@@ -46,6 +46,9 @@ export interface Passed {
 
 type Jobs = Producer.Producer<ReportJob>
 
+/** connections of the database that an outbox takes for its marks */
+const markConcurrency = 4
+
 const exhausted = (due: DueJob) =>
   `sent ${due.row.sends} times without coming to an end: look for its message in the dead-letter queue, and whether workers run`
 
@@ -70,18 +73,23 @@ export const pass = (options: OutboxOptions, producer: Jobs): Effect.Effect<Pass
       due.map(({ row }) => row.job),
       (_, i) => (delays[i]! > 0 ? { delay: delays[i]! } : {})
     )
-    let sent = 0
-    for (const [i, result] of results.entries()) {
-      const one = due[i]!
-      if (result._tag === "Failed") {
-        yield* Effect.logWarning(`${one.row.id}: could not be sent, it is tried again: ${result.error.message}`)
-        continue
-      }
-      const pauseMs = pauseMsOf(one.row.sends + 1, options.resend, outbox.longestPause)
-      // A death before this line sends it once more, when the hold ends.
-      yield* jobs.sent(one, { messageId: result.value.messageId, nextAt: now + delays[i]! + pauseMs })
-      sent++
-    }
+    const marked = yield* Effect.forEach(
+      due,
+      (one, i) =>
+        Effect.gen(function* () {
+          const result = results[i]!
+          if (result._tag === "Failed") {
+            yield* Effect.logWarning(`${one.row.id}: could not be sent, it is tried again: ${result.error.message}`)
+            return false
+          }
+          const pauseMs = pauseMsOf(one.row.sends + 1, options.resend, outbox.longestPause)
+          // A death before this line sends it once more, when the hold ends.
+          yield* jobs.sent(one, { messageId: result.value.messageId, nextAt: now + delays[i]! + pauseMs })
+          return true
+        }),
+      { concurrency: markConcurrency }
+    )
+    const sent = marked.filter((done) => done).length
     return { taken: taken.length, sent, unsent: due.length - sent, givenUp: over.length }
   })
 
