@@ -61,7 +61,6 @@ export interface ReportText {
   }
   readonly note: string
   readonly source: string
-  readonly page: (n: number, of: number) => string
 }
 
 const months = "January February March April May June July August September October November December".split(" ")
@@ -107,8 +106,7 @@ const en: ReportText = {
     columns: { departed: "Departed", from: "From", to: "To", distance: "Miles", delay: "Delay, min" }
   },
   note: "Delays are those of arrival; early arrivals count as negative. Times are local to the airport of departure.",
-  source: "Source: U.S. Bureau of Transportation Statistics, Airline On-Time Performance; a random sample of flights.",
-  page: (n, of) => `Page ${n} of ${of}`
+  source: "Source: U.S. Bureau of Transportation Statistics, Airline On-Time Performance; a random sample of flights."
 }
 
 const ko: ReportText = {
@@ -152,8 +150,7 @@ const ko: ReportText = {
     columns: { departed: "출발 일시", from: "출발지", to: "도착지", distance: "거리(마일)", delay: "지연(분)" }
   },
   note: "지연은 도착 기준이며, 조기 도착은 음수로 계산했습니다. 시각은 출발 공항의 현지 시각입니다.",
-  source: "출처: 미국 교통통계국(BTS) 항공사 정시 운항 통계, 무작위 표본.",
-  page: (n, of) => `${n} / ${of}쪽`
+  source: "출처: 미국 교통통계국(BTS) 항공사 정시 운항 통계, 무작위 표본."
 }
 
 /**
@@ -161,6 +158,15 @@ const ko: ReportText = {
  * @category constructors
  */
 export const textOf = (locale: Locale): ReportText => (locale === "ko" ? ko : en)
+
+/**
+ * The number of a page, in words.
+ *
+ * @since 0.1.0
+ * @category formatting
+ */
+export const pageText = (locale: Locale, n: number, of: number): string =>
+  locale === "ko" ? `${n} / ${of}쪽` : `Page ${n} of ${of}`
 
 /**
  * A whole number with a comma between thousands.

@@ -1,26 +1,14 @@
 /**
- * A job's report as a stream of PDF bytes, page by page.
+ * A report as a stream of PDF bytes, page by page.
  *
  * @since 0.1.0
  */
 import PDFDocument from "pdfkit"
 import { dataAsOf } from "../data/FlightData.js"
-import type { FlightDelays } from "../data/FlightDelays.js"
-import type { ReportText } from "../ReportText.js"
-import { drawFlightDelays, pageCount, subject } from "./FlightDelaysPdf.js"
+import type { Report } from "../report/Report.js"
+import type { Step } from "../report/Step.js"
 import { register } from "./PdfFonts.js"
-
-/**
- * One step of the drawing: the bytes that it made, and how many pages are finished.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Step {
-  readonly bytes: ReadonlyArray<Uint8Array>
-  readonly pages: number
-  readonly of: number
-}
+import { drawPages, pageCount } from "./PdfPages.js"
 
 const emptyDocument = (title: string, language: string): PDFKit.PDFDocument => {
   const doc = new PDFDocument({
@@ -52,11 +40,11 @@ const taken = (doc: PDFKit.PDFDocument): ReadonlyArray<Uint8Array> => {
  * @since 0.1.0
  * @category constructors
  */
-export const flightDelaysPdf = function* (report: FlightDelays, t: ReportText): Generator<Step> {
+export const pdfReport = function* (report: Report): Generator<Step> {
   const of = pageCount(report)
-  const doc = emptyDocument(`${t.title} · ${subject(report, t)} · ${t.period(report.period)}`, t.language)
+  const doc = emptyDocument([report.title, report.subject, report.period].join(" · "), report.locale)
   let pages = 0
-  for (const _ of drawFlightDelays(doc, report, t)) yield { bytes: taken(doc), pages: ++pages, of }
+  for (const _ of drawPages(doc, report)) yield { bytes: taken(doc), pages: ++pages, of }
   doc.end()
   yield { bytes: taken(doc), pages, of }
 }

@@ -5,22 +5,9 @@
  * @since 0.1.0
  */
 import { palette } from "../chart/Palette.js"
+import { codeOf, isAlert, isNumeric, shown } from "../report/Cells.js"
+import type { Cell, Column } from "../report/Report.js"
 import { write } from "./PdfCanvas.js"
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Column<in Row> {
-  readonly head: string
-  /** in points, with the gap to the next column */
-  readonly width: number
-  readonly align: "start" | "end"
-  readonly cell: (row: Row) => string
-  /** a short code before the cell, in a column of its own under the same head */
-  readonly code?: (row: Row) => string
-  readonly alert?: (row: Row) => boolean
-}
 
 /**
  * The area of a page that a table may fill.
@@ -57,34 +44,41 @@ export const rowsPerPage = (area: Area): number => Math.floor((area.bottom - are
  * @since 0.1.0
  * @category drawing
  */
-export const drawTable = <Row>(
+export const drawTable = (
   doc: PDFKit.PDFDocument,
-  columns: ReadonlyArray<Column<Row>>,
-  rows: ReadonlyArray<Row>,
+  columns: ReadonlyArray<Column>,
+  rows: ReadonlyArray<ReadonlyArray<Cell>>,
   area: Area
 ): void => {
-  const cell = (text: string, c: Column<Row>, x: number, y: number, color: string, bold: boolean) =>
-    write(doc, text, c.align === "end" ? x + c.width - padding : x + padding, y, {
+  const shares = columns.reduce((sum, c) => sum + c.share, 0)
+  const widths = columns.map((c) => (area.width * c.share) / shares)
+  const lefts = widths.map((_, i) => widths.slice(0, i).reduce((x, w) => x + w, area.left))
+  const put = (text: string, at: { x: number; width: number; end: boolean }, y: number, color: string, bold: boolean) =>
+    write(doc, text, at.end ? at.x + at.width - padding : at.x + padding, y, {
       size: fontSize,
       font: bold ? "bold" : "regular",
       color,
-      anchor: c.align,
-      width: c.width - 2 * padding
+      anchor: at.end ? "end" : "start",
+      width: at.width - 2 * padding
     })
-  const lefts = columns.map((_, i) => columns.slice(0, i).reduce((x, c) => x + c.width, area.left))
 
   doc.rect(area.left, area.top, area.width, headHeight).fill(palette.accent)
-  columns.forEach((c, i) => cell(c.head, c, lefts[i]!, area.top + headHeight / 2 + baseline, "#ffffff", true))
+  columns.forEach((c, i) => {
+    const at = { x: lefts[i]!, width: widths[i]!, end: isNumeric(c.kind) }
+    put(c.head, at, area.top + headHeight / 2 + baseline, "#ffffff", true)
+  })
   rows.forEach((row, r) => {
     const y = area.top + headHeight + r * rowHeight
     if (r % 2 === 1) doc.rect(area.left, y, area.width, rowHeight).fill(palette.stripe)
     columns.forEach((c, i) => {
-      const alert = c.alert?.(row) === true
+      const cell = row[i] ?? null
+      const alert = isAlert(cell, c)
       const color = alert ? palette.alert : palette.ink
-      const [x, at] = [lefts[i]!, y + rowHeight / 2 + baseline]
-      if (c.code === undefined) return cell(c.cell(row), c, x, at, color, alert)
-      cell(c.code(row), c, x, at, color, alert)
-      cell(c.cell(row), { ...c, width: c.width - codeWidth }, x + codeWidth, at, color, alert)
+      const at = { x: lefts[i]!, width: widths[i]!, end: isNumeric(c.kind) }
+      const base = y + rowHeight / 2 + baseline
+      if (c.kind !== "coded") return put(shown(cell, c.kind), at, base, color, alert)
+      put(codeOf(cell), at, base, color, alert)
+      put(shown(cell, c.kind), { ...at, x: at.x + codeWidth, width: at.width - codeWidth }, base, color, alert)
     })
   })
   const end = area.top + headHeight + rows.length * rowHeight
