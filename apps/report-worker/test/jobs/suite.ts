@@ -13,7 +13,6 @@ import { JobProgress, JobResult } from "../../src/jobs/JobRow.js"
 import { JobStore } from "../../src/jobs/JobStore.js"
 import { FlightDelaysJob } from "../../src/ReportJob.js"
 import type { Backend } from "./backend.js"
-import fc from "fast-check"
 
 export const job = (jobId: string, o: Partial<FlightDelaysJob> = {}) =>
   new FlightDelaysJob({ jobId, locale: "en", period: "2001-02", airport: "DEN", ...o })
@@ -340,60 +339,6 @@ export const suite = (backend: Backend) => {
         assert.deepStrictEqual(yield* ids({ limit: 2, before: yield* row("b-1") }), ["a-2", "a-1"])
         const { accepted, cancelled, completed } = yield* jobs.counts
         assert.deepStrictEqual([accepted, cancelled, completed], [4, 1, 0])
-      })
-    )
-
-    test(
-      "whatever comes in whatever order: nothing is refused by the tables, and what is final stays",
-      Effect.gen(function* () {
-        const jobs = yield* JobStore
-        const later = { nextAt: 10 * minute }
-        const acts: Record<string, (id: string) => Effect.Effect<unknown, { readonly _tag: string }, Ledger.Ledger>> = {
-          send: (id) =>
-            Effect.flatMap(jobs.takeDue({ limit: 10, holdMs: 0 }), (due) =>
-              Effect.forEach(
-                due.filter((d) => d.row.id === id),
-                (d) => jobs.sent(d, { messageId: `m-${id}`, ...later })
-              )
-            ),
-          start: (id) => jobs.started(id, { receiveCount: 1, ...later }),
-          step: (id) => jobs.progress(id, new JobProgress({ step: "render" }), { isNew: true, ...later }),
-          tell: (id) =>
-            jobs.progress(id, new JobProgress({ step: "store", done: 1.5, of: 3 }), { isNew: false, ...later }),
-          finish: (id) => Ledger.transaction(jobs.finished(id, result, later)),
-          wait: (id) => jobs.waiting(id, "again", later),
-          fail: (id) => jobs.failed(id, "given up"),
-          failMessage: (id) => jobs.failedMessage(`m-${id}`, "unread"),
-          cancel: (id) => jobs.cancel(id),
-          pend: (id) => jobs.delivery(id, "pending"),
-          deliver: (id) => jobs.delivery(id, "delivered"),
-          lose: (id) => jobs.delivery(id, "unknown", "no answer"),
-          review: (id) => jobs.delivery(id, "review", "no answer"),
-          refuse: (id) => jobs.delivery(id, "refused", "no")
-        }
-        const sequences = fc.sample(
-          fc.tuple(fc.boolean(), fc.array(fc.constantFrom(...Object.keys(acts)), { minLength: 3, maxLength: 12 })),
-          { numRuns: 40, seed: Number(process.env["FC_SEED"] ?? 20261201) }
-        )
-        for (const [n, [webhook, names]] of sequences.entries()) {
-          const id = `j-${n}`
-          let before = (yield* jobs.accept(webhook ? withWebhook(id) : job(id))).row
-          for (const name of names) {
-            const done = yield* Effect.either(acts[name]!(id))
-            const told = `${id}: ${names.join(", ")}, at ${name}`
-            if (Either.isLeft(done)) assert.include(["JobCancelled", "JobEnded"], done.left._tag, told)
-            const after = yield* row(id)
-            if (before.state === "completed" || before.state === "cancelled") {
-              assert.deepStrictEqual([after.state, after.result], [before.state, before.result], told)
-            }
-            if (before.delivery === "delivered" || before.delivery === "none") {
-              assert.strictEqual(after.delivery, before.delivery, told)
-            }
-            before = after
-          }
-          const events = yield* jobs.events(id)
-          assert.isAtMost(events.filter((e) => e.kind === "completed" || e.kind === "cancelled").length, 1)
-        }
       })
     )
 
