@@ -22,8 +22,7 @@ import { JobStore } from "./jobs/JobStore.js"
 import { track, type Tracker } from "./jobs/Progress.js"
 import { bounded, failing, namespaces, patiently } from "./Policies.js"
 import type { Progress } from "./render/RenderProtocol.js"
-import { poolOf } from "./RenderAdapter.js"
-import type { RenderPool } from "./render/RenderPool.js"
+import { RenderPool } from "./render/RenderPool.js"
 import { SourceUnavailable, StoreFailed } from "./ReportError.js"
 import { ReportJob } from "./ReportJob.js"
 import type { Settings } from "./Settings.js"
@@ -95,7 +94,7 @@ const steps = (
 ) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
-    const pool = yield* poolOf
+    const pool = yield* RenderPool
     const store = yield* ArtifactStore
     const name = artifactName(job)
     /** the figures, where this run has them as a file already */

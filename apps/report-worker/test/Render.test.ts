@@ -8,13 +8,27 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import { createHash } from "node:crypto"
-import { render } from "../src/render/Render.js"
-import { FlightDelaysJob } from "../src/ReportJob.js"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { query, render as renderExtract } from "../src/render/Render.js"
+import { FlightDelaysJob, type ReportJob } from "../src/ReportJob.js"
 
 const job = (o: Partial<FlightDelaysJob> = {}) =>
   new FlightDelaysJob({ jobId: "t", locale: "ko", period: "2001-02", airport: "DEN", ...o })
 
 const ignore = () => Effect.void
+
+/** Query and drawing in one, the figures in a real file of its own. */
+const render = (j: ReportJob, path: string, onProgress: Parameters<typeof renderExtract>[3]) =>
+  Effect.gen(function* () {
+    const folder = yield* Effect.acquireRelease(
+      Effect.sync(() => mkdtempSync(`${tmpdir()}/render-`)),
+      (made) => Effect.sync(() => rmSync(made, { recursive: true }))
+    )
+    const extract = `${folder}/figures.json`
+    yield* Effect.provide(query(j, extract), NodeFileSystem.layer)
+    return yield* renderExtract(j, extract, path, onProgress)
+  }).pipe(Effect.scoped)
 
 /** Files that remember what was done to them; `beforeWrite` gets the number of the write. */
 const memory = (beforeWrite: (n: number) => Effect.Effect<void, PlatformError.PlatformError> = ignore) => {
@@ -34,6 +48,7 @@ const memory = (beforeWrite: (n: number) => Effect.Effect<void, PlatformError.Pl
         Effect.sync(() => (events.push(`open ${path}`), file)),
         () => Effect.sync(() => events.push("close"))
       ),
+    readFileString: (path) => Effect.sync(() => readFileSync(path, "utf8")),
     remove: (path) => Effect.sync(() => events.push(`remove ${path}`))
   })
   return { events, layer }

@@ -36,7 +36,12 @@ const setup = Effect.gen(function* () {
     // the platform warns of a thread that ended; here it is meant to
   }).pipe(Layer.provide(Logger.remove(Logger.defaultLogger)))
   const draw = (j: FlightDelaysJob, onProgress: () => Effect.Effect<unknown> = ignore) =>
-    Effect.flatMap(RenderPool, (pool) => pool.render(j, `${folder}/${j.jobId}.pdf`, () => Effect.asVoid(onProgress())))
+    Effect.flatMap(RenderPool, (pool) =>
+      Effect.zipRight(
+        pool.query(j, `${folder}/${j.jobId}.json`),
+        pool.render(j, `${folder}/${j.jobId}.json`, `${folder}/${j.jobId}.pdf`, () => Effect.asVoid(onProgress()))
+      )
+    )
   const names = fs.readDirectory(folder)
   return { fs, folder, started, context: yield* Layer.build(live), names, draw }
 })
@@ -56,11 +61,13 @@ describe("RenderPool", () => {
           assert.strictEqual(unknown.message, "no airport ZZZ in the flight data: check the code")
 
           const pool = yield* RenderPool
-          const noFolder = yield* Effect.flip(pool.render(job("den"), `${folder}/none/x.pdf`, ignore))
+          const noFolder = yield* Effect.flip(
+            pool.render(job("den"), `${folder}/den.json`, `${folder}/none/x.pdf`, ignore)
+          )
           assert.match(noFolder.message, /none\/x\.pdf cannot be written: ENOENT/)
         }).pipe(Effect.provide(context))
         assert.strictEqual(started.length, 1)
-        assert.deepStrictEqual(yield* names, ["den.pdf"])
+        assert.deepStrictEqual((yield* names).sort(), ["den.json", "den.pdf"])
       }).pipe(Effect.provide(NodeFileSystem.layer)),
     patienceMs
   )
@@ -74,13 +81,16 @@ describe("RenderPool", () => {
           const pool = yield* RenderPool
           const drawing = yield* Deferred.make<void>()
           const path = `${folder}/slow.pdf`
-          const fiber = yield* Effect.fork(pool.render(slow("slow"), path, () => Deferred.succeed(drawing, undefined)))
+          yield* pool.query(slow("slow"), `${folder}/slow.json`)
+          const fiber = yield* Effect.fork(
+            pool.render(slow("slow"), `${folder}/slow.json`, path, () => Deferred.succeed(drawing, undefined))
+          )
           yield* Deferred.await(drawing)
           assert.isTrue(yield* fs.exists(path))
           yield* Fiber.interrupt(fiber)
           // only the thread itself takes this file away
           yield* fs.exists(path).pipe(Effect.repeat({ while: (there) => there, schedule: Schedule.spaced("5 millis") }))
-          assert.isAbove((yield* draw(job("next"))).pages, 0)
+          assert.isAbove((yield* draw(job("next"))).pages ?? 0, 0)
         }).pipe(Effect.provide(context))
         assert.strictEqual(started.length, 1)
       }).pipe(Effect.provide(NodeFileSystem.layer)),
@@ -100,7 +110,7 @@ describe("RenderPool", () => {
           const exit = yield* Fiber.await(fiber)
           const error = Exit.isFailure(exit) ? yield* Effect.flip(exit) : undefined
           assert.strictEqual(error?._tag, "RenderThreadLost")
-          assert.isAbove((yield* draw(job("next"))).pages, 0)
+          assert.isAbove((yield* draw(job("next"))).pages ?? 0, 0)
         }).pipe(Effect.provide(context))
         assert.strictEqual(started.length, 2)
       }).pipe(Effect.provide(NodeFileSystem.layer)),

@@ -1,5 +1,5 @@
 /**
- * Draws a job's report into a file. It runs in a render thread, and gives the thread back after each page: then an
+ * The work of a render thread: what a job's report says, and its drawing. The thread is given back after each piece: then an
  * interruption is seen and other reports of the same thread go on.
  *
  * @since 0.1.0
@@ -11,29 +11,20 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import { createHash } from "node:crypto"
-import * as FlightData from "../data/FlightData.js"
-import * as FlightDelays from "../data/FlightDelays.js"
-import { flightDelaysPdf, type Step } from "../pdf/PdfReport.js"
+import { describe } from "../report/Describe.js"
+import { paint } from "../report/Paint.js"
+import type { Report } from "../report/Report.js"
+import type { Step, Steps } from "../report/Step.js"
 import { type RenderError, SourceUnavailable, StoreFailed } from "../ReportError.js"
 import type { ReportJob } from "../ReportJob.js"
-import { textOf } from "../ReportText.js"
-import { Progress, Rendered } from "./RenderProtocol.js"
+import { Extract, Progress, Rendered } from "./RenderProtocol.js"
 
 const progressEveryMs = 200
 
 /** What the operating system said, without the wrapping. */
-const storeFailed = (path: string) => (error: PlatformError) =>
-  new StoreFailed({ path, detail: error.cause instanceof Error ? error.cause.message : error.message })
+const said = (error: PlatformError) => (error.cause instanceof Error ? error.cause.message : error.message)
 
-/** The steps of the job's report; each report joins here. */
-const stepsOf = (job: ReportJob): Effect.Effect<Generator<Step>, RenderError> =>
-  Effect.gen(function* () {
-    if (job.report !== "flight-delays" || job.format !== "pdf") {
-      return yield* new SourceUnavailable({ source: job.report, detail: `it cannot be drawn as ${job.format} yet` })
-    }
-    const data = yield* FlightData.load
-    return flightDelaysPdf(yield* FlightDelays.make(job, data), textOf(job.locale))
-  })
+const storeFailed = (path: string) => (error: PlatformError) => new StoreFailed({ path, detail: said(error) })
 
 /** A new file that is gone again unless all went well. */
 const newFile = (path: string): Effect.Effect<FileSystem.File, StoreFailed, FileSystem.FileSystem | Scope.Scope> =>
@@ -44,26 +35,69 @@ const newFile = (path: string): Effect.Effect<FileSystem.File, StoreFailed, File
   })
 
 /**
- * Draws into a new file at `path`; the bytes are on disk when it succeeds, and the file is removed when it does not.
+ * Works out what the job's report says, into a new file at `path`; it is on disk when this succeeds, and removed when it
+ * does not.
+ *
+ * @since 0.1.0
+ * @category rendering
+ */
+export const query = (job: ReportJob, path: string): Effect.Effect<Extract, RenderError, FileSystem.FileSystem> =>
+  Effect.gen(function* () {
+    const report = yield* describe(job)
+    const bytes = Buffer.from(JSON.stringify(report))
+    const file = yield* newFile(path)
+    yield* Effect.mapError(Effect.zipRight(file.writeAll(bytes), file.sync), storeFailed(path))
+    return new Extract({
+      rows: report.tables[report.tables.length - 1]!.rows.length,
+      bytes: bytes.length,
+      sha256: createHash("sha256").update(bytes).digest("hex")
+    })
+  }).pipe(Effect.scoped)
+
+/** What a query has left. */
+const extracted = (path: string): Effect.Effect<Report, SourceUnavailable, FileSystem.FileSystem> =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const failed = (detail: string) => new SourceUnavailable({ source: `the extract ${path}`, detail })
+    const text = yield* Effect.mapError(fs.readFileString(path), (e) => failed(said(e)))
+    return yield* Effect.try({ try: () => JSON.parse(text) as Report, catch: (e) => failed(String(e)) })
+  })
+
+/** The steps one by one; who stops before the last gives the painter the chance to clean up. */
+const iterator = (steps: Steps) =>
+  Effect.acquireRelease(
+    Effect.sync((): Iterator<Step> | AsyncIterator<Step> =>
+      Symbol.asyncIterator in steps ? steps[Symbol.asyncIterator]() : steps[Symbol.iterator]()
+    ),
+    (open) => Effect.promise(async () => open.return?.())
+  )
+
+/**
+ * Draws what the extract says into a new file at `path`; the bytes are on disk when it succeeds, and the file is removed when
+ * it does not.
  *
  * @since 0.1.0
  * @category rendering
  */
 export const render = (
   job: ReportJob,
+  extractFile: string,
   path: string,
   onProgress: (progress: Progress) => Effect.Effect<void>
 ): Effect.Effect<Rendered, RenderError, FileSystem.FileSystem> =>
   Effect.gen(function* () {
-    const steps = yield* stepsOf(job)
+    const report = yield* extracted(extractFile)
     const file = yield* newFile(path)
+    const steps = yield* iterator(paint(report, job.format))
     const hash = createHash("sha256")
     const startedAt = yield* Clock.currentTimeMillis
     let toldAt = startedAt
     let written = 0
     let pages = 0
     for (;;) {
-      const next = yield* Effect.sync(() => steps.next())
+      const stepping = steps.next()
+      // only the painter of workbooks answers later
+      const next = stepping instanceof Promise ? yield* Effect.promise(() => stepping) : stepping
       if (next.done === true) break
       const bytes = Buffer.concat(next.value.bytes)
       hash.update(bytes)
@@ -81,5 +115,9 @@ export const render = (
       }
     }
     yield* Effect.mapError(file.sync, storeFailed(path))
-    return new Rendered({ pages, bytes: written, sha256: hash.digest("hex") })
+    return new Rendered({
+      ...(job.format === "pdf" ? { pages } : {}),
+      bytes: written,
+      sha256: hash.digest("hex")
+    })
   }).pipe(Effect.scoped)

@@ -16,7 +16,14 @@ import * as Stream from "effect/Stream"
 import * as WorkerThreads from "node:worker_threads"
 import { type RenderError, RenderThreadLost } from "../ReportError.js"
 import type { ReportJob } from "../ReportJob.js"
-import { type Progress, Rendered, RenderReport } from "./RenderProtocol.js"
+import {
+  type Extract,
+  type Progress,
+  QueryReport,
+  Rendered,
+  RenderReport,
+  type RenderRequest
+} from "./RenderProtocol.js"
 
 /** Enough for reports of thousands of pages; a thread that wants more is ended, and the worker lives. */
 const threadMemoryMb = 512
@@ -47,12 +54,15 @@ export const startThread = () =>
 export class RenderPool extends Context.Tag("@effect-sqs/report-worker/RenderPool")<
   RenderPool,
   {
+    /** Works out what the job's report says, into a new file. A thread that dies fails with `RenderThreadLost`. */
+    readonly query: (job: ReportJob, extractFile: string) => Effect.Effect<Extract, RenderError | RenderThreadLost>
     /**
-     * Draws the job's report into a new file at `path`. An interruption reaches the thread between two pages. A thread
+     * Draws what is in `extractFile` into a new file at `path`. An interruption reaches the thread between two pages. A thread
      * that dies fails with `RenderThreadLost`, and the next report gets a new one.
      */
     readonly render: (
       job: ReportJob,
+      extractFile: string,
       path: string,
       onProgress: (progress: Progress) => Effect.Effect<void>
     ) => Effect.Effect<Rendered, RenderError | RenderThreadLost>
@@ -70,7 +80,7 @@ export class RenderPool extends Context.Tag("@effect-sqs/report-worker/RenderPoo
     Layer.scoped(RenderPool, make(threads)).pipe(Layer.provide(NodeWorker.layer(start)))
 }
 
-type Thread = Worker.SerializedWorker<RenderReport>
+type Thread = Worker.SerializedWorker<RenderRequest>
 
 /**
  * All threads at once, each in a scope of its own: they end side by side too, for one that cannot hear has five seconds.
@@ -82,7 +92,7 @@ const startAll = (threads: number) =>
   Effect.gen(function* () {
     const all = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.parallel)
     const startOne = Effect.flatMap(Scope.fork(all, ExecutionStrategy.sequential), (own) =>
-      Scope.extend(Worker.makeSerialized<RenderReport>({}), own)
+      Scope.extend(Worker.makeSerialized<RenderRequest>({}), own)
     )
     return yield* Effect.replicateEffect(startOne, threads, { concurrency: "unbounded" })
   }).pipe(
@@ -93,13 +103,26 @@ const startAll = (threads: number) =>
     })
   )
 
+const queryIn = (
+  thread: Thread,
+  job: ReportJob,
+  path: string
+): Effect.Effect<Extract, RenderError | RenderThreadLost> =>
+  thread.executeEffect(new QueryReport({ job, extractFile: path })).pipe(
+    Effect.catchTags({
+      ParseError: () => new RenderThreadLost({ detail: "it ended while working figures out" }),
+      WorkerError: (e) => new RenderThreadLost({ detail: e.message })
+    })
+  )
+
 const renderIn = (
   thread: Thread,
   job: ReportJob,
+  extract: string,
   path: string,
   onProgress: (progress: Progress) => Effect.Effect<void>
 ): Effect.Effect<Rendered, RenderError | RenderThreadLost> =>
-  thread.execute(new RenderReport({ job, path })).pipe(
+  thread.execute(new RenderReport({ job, extract, path })).pipe(
     Stream.tap((answer) => (answer instanceof Rendered ? Effect.void : onProgress(answer))),
     Stream.filter((answer) => answer instanceof Rendered),
     Stream.runHead,
@@ -116,14 +139,16 @@ const make = (threads: number) =>
   Effect.gen(function* () {
     const free = Array.from(yield* startAll(threads))
     const permits = yield* Effect.makeSemaphore(threads)
-    return RenderPool.of({
-      render: (job, path, onProgress) =>
-        permits.withPermits(1)(
-          Effect.acquireUseRelease(
-            Effect.sync(() => free.pop()!),
-            (thread) => renderIn(thread, job, path, onProgress),
-            (thread) => Effect.sync(() => free.push(thread))
-          )
+    const using = <A, E>(work: (thread: Thread) => Effect.Effect<A, E>) =>
+      permits.withPermits(1)(
+        Effect.acquireUseRelease(
+          Effect.sync(() => free.pop()!),
+          work,
+          (thread) => Effect.sync(() => free.push(thread))
         )
+      )
+    return RenderPool.of({
+      query: (job, path) => using((thread) => queryIn(thread, job, path)),
+      render: (job, extract, path, onProgress) => using((thread) => renderIn(thread, job, extract, path, onProgress))
     })
   })

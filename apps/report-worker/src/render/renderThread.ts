@@ -6,15 +6,14 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeWorkerRunner from "@effect/platform-node/NodeWorkerRunner"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { RenderError } from "../ReportError.js"
-import { render } from "./Render.js"
-import { type Progress, type Rendered, RenderReport } from "./RenderProtocol.js"
+import { query, render } from "./Render.js"
+import { type Progress, type Rendered, type RenderReport, RenderRequest } from "./RenderProtocol.js"
 
-const answer = ({ job, path }: RenderReport) =>
+const answer = ({ extract, job, path }: RenderReport) =>
   Stream.asyncPush<Progress | Rendered, RenderError, FileSystem.FileSystem>((emit) =>
-    render(job, path, (progress) => Effect.sync(() => emit.single(progress))).pipe(
+    render(job, extract, path, (progress) => Effect.sync(() => emit.single(progress))).pipe(
       Effect.matchCause({
         onFailure: (cause) => emit.halt(cause),
         onSuccess: (rendered) => {
@@ -26,8 +25,9 @@ const answer = ({ job, path }: RenderReport) =>
     )
   )
 
-const Live = WorkerRunner.layerSerialized(Schema.Union(RenderReport), { RenderReport: answer }).pipe(
-  Layer.provide([NodeWorkerRunner.layer, NodeFileSystem.layer])
-)
+const Live = WorkerRunner.layerSerialized(RenderRequest, {
+  QueryReport: ({ extractFile, job }) => query(job, extractFile),
+  RenderReport: answer
+}).pipe(Layer.provide([NodeWorkerRunner.layer, NodeFileSystem.layer]))
 
 NodeRuntime.runMain(WorkerRunner.launch(Live))

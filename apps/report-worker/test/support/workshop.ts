@@ -26,7 +26,6 @@ import type { PipelineServices } from "../../src/Pipeline.js"
 import { Progress, Rendered } from "../../src/render/RenderProtocol.js"
 import { RenderPool } from "../../src/render/RenderPool.js"
 import { ArtifactNotFound, type RenderError, type RenderThreadLost, type StoreFailed } from "../../src/ReportError.js"
-import type { Pool } from "../../src/RenderAdapter.js"
 import { reportJobs, type ReportJob } from "../../src/ReportJob.js"
 import type { WorkerSettings } from "../../src/ReportWorker.js"
 import { type Artifact, ArtifactStore } from "../../src/store/ArtifactStore.js"
@@ -80,7 +79,7 @@ export class Workshop {
 
   constructor(readonly database: string) {}
 
-  private readonly played: Pool = {
+  private readonly played: typeof RenderPool.Service = {
     query: (job, file) =>
       Effect.gen(this, function* () {
         yield* this.querying(job, ++this.counts.query)
@@ -98,7 +97,7 @@ export class Workshop {
         return new Rendered({ pages: 2, bytes: 100, sha256: "drawn" })
       })
   }
-  private readonly pool = RenderPool.of(this.played as unknown as typeof RenderPool.Service)
+  private readonly pool = RenderPool.of(this.played)
 
   private readonly store = ArtifactStore.of({
     workFolder: "/work",
