@@ -23,7 +23,7 @@ import * as path from "node:path"
 import * as Database from "../../src/jobs/Database.js"
 import { JobStore } from "../../src/jobs/JobStore.js"
 import type { PipelineServices } from "../../src/Pipeline.js"
-import { Progress, Rendered } from "../../src/render/RenderProtocol.js"
+import { Extract, Progress, Rendered } from "../../src/render/RenderProtocol.js"
 import { RenderPool } from "../../src/render/RenderPool.js"
 import { ArtifactNotFound, type RenderError, type RenderThreadLost, type StoreFailed } from "../../src/ReportError.js"
 import { reportJobs, type ReportJob } from "../../src/ReportJob.js"
@@ -84,7 +84,7 @@ export class Workshop {
       Effect.gen(this, function* () {
         yield* this.querying(job, ++this.counts.query)
         this.files.set(file, 10)
-        return { rows: 1, bytes: 10, sha256: "extract" }
+        return new Extract({ rows: 1, bytes: 10, sha256: "extract" })
       }),
     render: (job, extract, file, onProgress) =>
       Effect.gen(this, function* () {
