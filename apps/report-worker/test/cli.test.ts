@@ -131,7 +131,6 @@ describe("submit", () => {
       ["submit", "file", "/nonexistent"],
       /^\/nonexistent cannot be read: it does not exist/
     ],
-    ["no file", ["submit", "file"], /^Give FILE: submit file FILE\.\n$/],
     ["a path for an id", ["status", "../x"], /^\.\.\/x is no id of a job: expected 1 to 48/],
     ["an escape sequence", ["status", "\u001b[31m"], /^\?\[31m is no id of a job/],
     ["no id", ["cancel"], /^Give ID: cancel ID\.\n$/],

@@ -131,7 +131,7 @@ describe("report-worker", () => {
         assert.match(policies.stdout, /UnknownAirport +reject +dead-letter/)
         assertOneClearMessage(
           yield* (yield* program({}, "worker", "--port=1")).ended,
-          /--port=1 is no flag of worker/,
+          /Received unknown argument: '--port=1'/,
           2
         )
         assertOneClearMessage(

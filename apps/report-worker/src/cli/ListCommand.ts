@@ -43,12 +43,10 @@ export const command = Command.make(
       Options.withPseudoName("id"),
       Options.withDescription("goes on after this job: the last one of the page before")
     ),
-    json: Flags.json,
-    given: Flags.args("nothing", "there is none")
+    json: Flags.json
   },
   (asked) =>
     Effect.gen(function* () {
-      yield* Flags.exactly(asked.given, [], "list")
       const { before } = asked
       const last = before === undefined ? undefined : yield* Flags.jobId(before)
       yield* Effect.gen(function* () {

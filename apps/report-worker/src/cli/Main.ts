@@ -31,7 +31,21 @@ const VERSION = "0.1.0"
 
 const root = Command.make(NAME).pipe(
   Command.withDescription(
-    "Makes reports from jobs of an SQS queue. Jobs stand in a database first; what every command needs is set in the environment: worker --help tells all of it."
+    HelpDoc.blocks([
+      HelpDoc.p(
+        "Makes reports from jobs of an SQS queue. Jobs stand in a database first; where it is, and all else, is set in the environment: worker --help tells all settings."
+      ),
+      HelpDoc.p(
+        [
+          "  submit   puts jobs into the database, by flags or from a file, and waits for them if asked",
+          "  status   all of a job, with its history; --follow waits until it has ended",
+          "  list     the jobs, newest first",
+          "  cancel   a job that nobody wants any more",
+          "  decide   a person's verdict on a delivery of which nobody knows whether it happened",
+          "  worker   does the jobs, until it is stopped"
+        ].join("\n")
+      )
+    ])
   ),
   Command.withSubcommands([
     SubmitCommand.command,

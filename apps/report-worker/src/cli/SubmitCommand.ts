@@ -171,9 +171,7 @@ const ofReport = (report: Contract.ReportName) =>
       ),
       parameters: Object.fromEntries(Contract.parametersOf(report).map((p) => [p.name, optionOf(p)])),
       common: {
-        locale: Options.withDefault(field("locale"), "en").pipe(
-          Options.withDescription(`${Contract.commonField("locale").expected}; en unless given`)
-        ),
+        locale: Options.withDefault(field("locale"), "en").pipe(Options.withDescription("en unless given")),
         format: field("format"),
         pagesPerSecond: field("pagesPerSecond")
       },
@@ -195,17 +193,20 @@ const ofReport = (report: Contract.ReportName) =>
       })
   ).pipe(Command.withDescription(about[report]))
 
-const file = Command.make("file", { ...submission, given: Flags.args("file", "the file; - is stdin") }, (asked) =>
-  Effect.gen(function* () {
-    const [path] = yield* Flags.exactly(asked.given, ["FILE"], "submit file")
-    const source = path === "-" ? "stdin" : path!
-    yield* submit(yield* JobFile.jobsOf(yield* files.read(path!), source), asked)
-  })
+const file = Command.make(
+  "file",
+  { ...submission, given: Flags.args("file", "the file; stdin unless given") },
+  (asked) =>
+    Effect.gen(function* () {
+      const path = asked.given.length === 0 ? "-" : (yield* Flags.exactly(asked.given, ["FILE"], "submit file"))[0]!
+      const text = yield* files.read(path)
+      yield* submit(yield* JobFile.jobsOf(text, path === "-" ? "stdin" : path), asked)
+    })
 ).pipe(
   Command.withDescription(
     HelpDoc.blocks([
       HelpDoc.p(
-        "Jobs as JSON: one object, an array, or one object in each line. Either all of them are accepted or none."
+        "Jobs as JSON, from a file or stdin: one object, an array, or one object in each line. Either all of them are accepted or none."
       ),
       HelpDoc.p(
         `{"report": "flight-delays", "jobId": "den-feb", "locale": "en", "period": "2001-02", "airport": "DEN"}`

@@ -10,7 +10,6 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Policies from "../Policies.js"
 import { describe } from "../Settings.js"
-import * as Flags from "./Flags.js"
 import { endsByStop } from "./Stop.js"
 
 /**
@@ -22,12 +21,10 @@ export const command = Command.make(
   {
     policies: Options.boolean("policies").pipe(
       Options.withDescription("tells how long each step may take, and what becomes of a job by the way it failed")
-    ),
-    given: Flags.args("nothing", "there is none")
+    )
   },
   (asked) =>
     Effect.gen(function* () {
-      yield* Flags.exactly(asked.given, [], "worker")
       if (asked.policies) return yield* Console.log(Policies.describe)
       // only here: the other commands do without what draws and serves
       const { program } = yield* Effect.promise(() => import("../WorkerProgram.js"))
