@@ -24,6 +24,8 @@ export const look = (o: {
   readonly artifacts: string
   /** by job id */
   readonly received: ReadonlyMap<string, Pick<Received, "requests" | "effects">>
+  /** by job id: requests that were turned away without an effect (429), which may be sent again by anybody */
+  readonly turnedAway: ReadonlyMap<string, number>
 }): Effect.Effect<Findings, unknown, JobStore | Ledger> =>
   Effect.gen(function* () {
     const store = yield* JobStore
@@ -71,8 +73,9 @@ export const look = (o: {
         if (row.delivery !== "delivered") fault(`its delivery can be repeated and is ${row.delivery}`)
       } else {
         // one that its receiver knows not to have happened may be sent again
-        if (requests > 1 && job.webhook.statusUrl === undefined)
-          fault(`was sent ${requests} times to a receiver that knows no keys`)
+        const uncertain = requests - (o.turnedAway.get(id) ?? 0)
+        if (uncertain > 1 && job.webhook.statusUrl === undefined)
+          fault(`was sent ${uncertain} times to a receiver that knows no keys`)
         if (!["delivered", "unknown", "review"].includes(row.delivery)) fault(`its delivery is ${row.delivery}`)
         if (row.delivery === "delivered" && requests === 0) fault("counts as delivered and was never sent")
       }

@@ -36,7 +36,7 @@ export const make = (count: number, environment: (n: number) => Record<string, s
     let stopping = false
 
     const begin = (n: number) => {
-      const child = spawn(process.execPath, [program], {
+      const child = spawn(process.execPath, [program, "worker"], {
         env: { ...process.env, ...environment(n) },
         stdio: ["ignore", "pipe", "pipe"]
       })

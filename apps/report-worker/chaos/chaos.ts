@@ -137,7 +137,14 @@ const run = Effect.gen(function* () {
   const dir = yield* folder
   const sqs = yield* SqsServer.SqsServer
   const server = yield* postgreSql
-  const receiver = yield* Receiver.make({ play: Receiver.troubles(values.seed, troublesPerThousand) })
+  const turnedAway = new Map<string, number>()
+  const receiver = yield* Receiver.make({
+    play: Receiver.troubles(values.seed, troublesPerThousand),
+    onNotice: ({ jobId }, play) =>
+      Effect.sync(() => {
+        if (play === "busy") turnedAway.set(jobId, (turnedAway.get(jobId) ?? 0) + 1)
+      })
+  })
   const environment = environmentOf({ sqs: sqs.url, database: server.url, folder: dir })
   const provider = ConfigProvider.fromMap(new Map(Object.entries(environment)))
   const { database } = yield* Effect.withConfigProvider(settings, provider)
@@ -186,7 +193,8 @@ const run = Effect.gen(function* () {
   const { facts, faults } = yield* Findings.look({
     jobs,
     artifacts: path.join(dir, "artifacts"),
-    received: receiver.received()
+    received: receiver.received(),
+    turnedAway
   }).pipe(Effect.provide(context))
   const all = [
     ...faults,

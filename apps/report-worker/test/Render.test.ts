@@ -18,8 +18,8 @@ const job = (o: Partial<FlightDelaysJob> = {}) =>
 
 const ignore = () => Effect.void
 
-/** Query and drawing in one, the figures in a real file of its own. */
-const render = (j: ReportJob, path: string, onProgress: Parameters<typeof renderExtract>[3]) =>
+/** The job's figures in a real file of its own. */
+const figures = (j: ReportJob) =>
   Effect.gen(function* () {
     const folder = yield* Effect.acquireRelease(
       Effect.sync(() => mkdtempSync(`${tmpdir()}/render-`)),
@@ -27,8 +27,12 @@ const render = (j: ReportJob, path: string, onProgress: Parameters<typeof render
     )
     const extract = `${folder}/figures.json`
     yield* Effect.provide(query(j, extract), NodeFileSystem.layer)
-    return yield* renderExtract(j, extract, path, onProgress)
-  }).pipe(Effect.scoped)
+    return extract
+  })
+
+/** Query and drawing in one. */
+const render = (j: ReportJob, path: string, onProgress: Parameters<typeof renderExtract>[3]) =>
+  Effect.scoped(Effect.flatMap(figures(j), (extract) => renderExtract(j, extract, path, onProgress)))
 
 /** Files that remember what was done to them; `beforeWrite` gets the number of the write. */
 const memory = (beforeWrite: (n: number) => Effect.Effect<void, PlatformError.PlatformError> = ignore) => {
@@ -79,11 +83,14 @@ describe("render", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("keeps the pace that the job asks for, and tells how far it is", () => {
+  it.scoped("keeps the pace that the job asks for, and tells how far it is", () => {
     const told: Array<string> = []
     return Effect.gen(function* () {
+      const slow = job({ pagesPerSecond: 0.1 })
+      // real files take real time: they are read before the clock is turned
+      const extract = yield* figures(slow)
       const fiber = yield* Effect.fork(
-        render(job({ pagesPerSecond: 0.1 }), "/r.pdf", (p) => Effect.sync(() => told.push(`${p.pages}/${p.of}`)))
+        renderExtract(slow, extract, "/r.pdf", (p) => Effect.sync(() => told.push(`${p.pages}/${p.of}`)))
       )
       yield* TestClock.adjust("39999 millis")
       assert.isTrue(Option.isNone(yield* Fiber.poll(fiber)))
