@@ -42,12 +42,9 @@ export const writeWorkbook = (o: {
     properties: { title: o.title, creator: "report-worker", created: o.created, modified: o.created },
     sheets: o.sheets.map(({ columns, name, rows }) => ({
       name,
-      columns: columns.map(({ format, head, width }) => ({
-        header: head,
-        width,
-        ...(format === undefined ? {} : { numFmt: format })
-      })),
-      rows: rows.map((row) => [...row]),
+      columns: columns.map(({ format, width }) => ({ width, ...(format === undefined ? {} : { numFmt: format }) })),
+      // the heads of columns are written for rows of objects only
+      rows: [columns.map((c) => c.head), ...rows.map((row) => [...row])],
       freezePane: { rows: 1 }
     }))
   })
