@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import path from "node:path"
@@ -40,9 +41,9 @@ const inDoubt = (id: string) =>
     const jobs = yield* JobStore
     yield* jobs.started(id, { receiveCount: 1, nextAt: 1e15 })
     yield* Ledger.transaction(jobs.finished(id, result, { nextAt: 1e15 }))
-    const policy = Ledger.ambiguous({ timeout: "1 second" })
+    const policy = Ledger.ambiguous({ timeout: "1 second", result: Schema.Void })
     yield* Effect.either(
-      Ledger.once({ namespace: "deliveries", key: id }, () =>
+      Ledger.once({ namespace: "deliveries", key: id, result: Schema.Void, failure: () => Ledger.retry() }, () =>
         Ledger.outside(`report:${id}`, policy, () => Effect.fail("cut"))
       )
     )

@@ -12,12 +12,12 @@ import * as Contract from "./Contract.js"
 import { jsonFault } from "./jsonFault.js"
 
 /**
- * So many jobs at a time.
+ * So many jobs at a time: one transaction accepts them, and whoever shares an SQLite file waits for it.
  *
  * @since 0.1.0
  * @category constants
  */
-export const maxJobs = 10_000
+export const maxJobs = 1000
 
 /** faults that are told; the rest is counted */
 const maxTold = 10
