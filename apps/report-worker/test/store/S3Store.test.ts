@@ -171,7 +171,7 @@ describe("S3Store", () => {
   scoped(
     "a download that breaks off or stands still fails; one that could not begin is tried again",
     Effect.gen(function* () {
-      const gets: Record<number, S3Server.Fault> = { 1: { status: 500, code: "InternalError" }, 3: "half", 4: "hang" }
+      const gets: Record<number, S3Server.Fault> = { 1: { status: 500, code: "InternalError" }, 3: "half", 5: "stall" }
       const { store } = yield* open((method, _, n) => (method === "GET" ? gets[n] : undefined), {
         timeout: "500 millis"
       })
@@ -180,13 +180,18 @@ describe("S3Store", () => {
       const broken = yield* Effect.flip(contentOf(store, "a.pdf"))
       assert.match(broken.message, /daily\/a\.pdf cannot be read: the download broke off: aborted/)
       assert.strictEqual((yield* contentOf(store, "a.pdf")).length, 100_000)
+      const still = yield* Effect.flip(contentOf(store, "a.pdf"))
+      assert.match(still.message, /daily\/a\.pdf cannot be read: the download stood still for 500ms/)
     })
   )
 
   scoped(
     "an interruption aborts the request, and whoever has read enough closes the download",
     Effect.gen(function* () {
-      const { server, store } = yield* open((method, key) => (method + key === "PUTdaily/a.pdf" ? "hang" : undefined))
+      const { server, store } = yield* open((method, key) => {
+        if (method === "GET") return "stall"
+        return method === "PUT" && key === "daily/a.pdf" ? "hang" : undefined
+      })
       const made = yield* finished(store, "made", "whole")
       const fiber = yield* Effect.fork(store.put("a.pdf", made.file, made.sha256))
       const until = (met: () => boolean) =>
@@ -195,7 +200,7 @@ describe("S3Store", () => {
       yield* Fiber.interrupt(fiber).pipe(Effect.timeout(Duration.seconds(5)))
       yield* until(() => server.aborted.includes("PUT"))
 
-      yield* put(store, "b.pdf", Buffer.alloc(20_000_000))
+      yield* put(store, "b.pdf", "x".repeat(1000))
       yield* Stream.runDrain(Stream.take(store.read("b.pdf"), 1))
       yield* until(() => server.aborted.includes("GET"))
     })

@@ -7,9 +7,16 @@ import { createHash } from "node:crypto"
 import http from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** What becomes of a call. `cut-after`: it had its effect. `half`: of a download half is sent. */
+/** What becomes of a call. `cut-after`: it had its effect. `half`, `stall`: half of a download is sent, then it ends or not. */
 export type Fault =
-  { readonly status: number; readonly code: string } | "hang" | "hang-after" | "cut" | "cut-after" | "half" | undefined
+  | { readonly status: number; readonly code: string }
+  | "hang"
+  | "hang-after"
+  | "cut"
+  | "cut-after"
+  | "half"
+  | "stall"
+  | undefined
 
 interface Stored {
   readonly body: Buffer
@@ -50,7 +57,7 @@ export const make = (fault: (method: string, key: string, n: number) => Fault = 
       response.writeHead(200, { etag: `"${sha256.toString("hex")}"` }).end()
     }
 
-    const get = (request: http.IncomingMessage, response: http.ServerResponse, key: string, half: boolean) => {
+    const get = (request: http.IncomingMessage, response: http.ServerResponse, key: string, trouble: Fault) => {
       const stored = objects.get(key)
       if (stored === undefined) return refuse(response, 404, "NoSuchKey")
       const { body, sha256, type } = stored
@@ -60,7 +67,8 @@ export const make = (fault: (method: string, key: string, n: number) => Fault = 
         ...(sha256 === undefined ? {} : { "x-amz-meta-sha256": sha256 })
       })
       if (request.method === "HEAD") response.end()
-      else if (half) response.write(body.subarray(0, body.length / 2), () => response.destroy())
+      else if (trouble === "half") response.write(body.subarray(0, body.length / 2), () => response.destroy())
+      else if (trouble === "stall") response.write(body.subarray(0, body.length / 2))
       else response.end(body)
     }
 
@@ -82,7 +90,7 @@ export const make = (fault: (method: string, key: string, n: number) => Fault = 
       if (where !== bucket) return refuse(response, 404, "NoSuchBucket")
       if (key === "") return response.writeHead(200).end()
       if (request.method === "PUT") return put(request, response, key, body)
-      return get(request, response, key, trouble === "half")
+      return get(request, response, key, trouble)
     }
 
     const server = yield* Effect.acquireRelease(
