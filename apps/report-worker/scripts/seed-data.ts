@@ -42,8 +42,41 @@ export const flightsCsv = (): string => {
 const fields = (line: string): Array<string> =>
   [...line.matchAll(/(?:^|,)(?:"([^"]*)"|([^,"]*))/g)].map((m) => m[1] ?? m[2] ?? "")
 
+/** The rows of a CSV of the package without its head; what the source does not know (`NA`) is empty. */
+const table = (file: string): ReadonlyArray<ReadonlyArray<string>> =>
+  source(file)
+    .trim()
+    .split(/\r?\n/)
+    .slice(1)
+    .map((line) => fields(line).map((field) => (field === "NA" ? "" : field)))
+
+/** The flights of a year from one airport to another. */
+export const routesCsv = (): string =>
+  "origin,destination,flights\n" +
+  table("flights-airport.csv")
+    .map((row) => row + "\n")
+    .join("")
+
+/** One strike a line, in the order of their days. */
+export const strikesCsv = (): string =>
+  "date,airport,state,aircraft,damage,phase,species,cost\n" +
+  table("birdstrikes.csv")
+    .map(([airport, aircraft, damage, date, , state, phase, , species, , , , cost]) => [
+      date!,
+      airport!,
+      state!,
+      aircraft!,
+      damage!,
+      phase!,
+      species!,
+      cost!
+    ])
+    .sort((a, b) => (a[0]! < b[0]! ? -1 : a[0]! > b[0]! ? 1 : 0))
+    .map((row) => row + "\n")
+    .join("")
+
 /**
- * The airports between which those flights went. The name comes last because it may have commas; what the source does
+ * The airports of those flights and routes. The name comes last because it may have commas; what the source does
  * not know (`NA`) is empty.
  */
 export const airportsCsv = (): string => {
@@ -51,13 +84,9 @@ export const airportsCsv = (): string => {
     flightsCsv()
       .split("\n")
       .flatMap((line) => line.split(",").slice(3))
+      .concat(table("flights-airport.csv").flatMap((row) => row.slice(0, 2)))
   )
-  const rows = source("airports.csv")
-    .trim()
-    .split(/\r?\n/)
-    .slice(1)
-    .map((line) => fields(line).map((field) => (field === "NA" ? "" : field)))
-    .filter(([iata]) => used.has(iata!))
+  const rows = table("airports.csv").filter(([iata]) => used.has(iata!))
   return "iata,city,state,name\n" + rows.map(([iata, name, city, state]) => [iata, city, state, name] + "\n").join("")
 }
 
@@ -65,8 +94,10 @@ export const dataFile = (name: string) => fileURLToPath(new URL(`../data/${name}
 
 const seed = Effect.gen(function* () {
   writeFileSync(dataFile("flights.csv.gz"), gzipSync(flightsCsv(), { level: 9 }))
+  writeFileSync(dataFile("routes.csv.gz"), gzipSync(routesCsv(), { level: 9 }))
+  writeFileSync(dataFile("strikes.csv.gz"), gzipSync(strikesCsv(), { level: 9 }))
   writeFileSync(dataFile("airports.csv"), airportsCsv())
-  yield* Console.log("data/flights.csv.gz and data/airports.csv written")
+  yield* Console.log("data/ written: flights, routes, strikes and airports")
 })
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) Effect.runSync(seed)

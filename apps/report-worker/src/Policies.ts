@@ -1,6 +1,6 @@
 /**
  * How long each step of a job may take, what is tried again on the spot, and what becomes of a job by the way it failed.
- * This file is the table; `report-worker --policies` prints it.
+ * This file is the table; `report-worker worker --policies` prints it.
  *
  * @since 0.1.0
  */
@@ -82,6 +82,9 @@ const elsewhere = (why: string): FailurePolicy => ({ ledger: "retry", message: "
 export const failures = {
   UnknownAirport: forGood("no second try can help: the job asks for what is not there"),
   NoFlights: forGood("no second try can help: the job asks for what is not there"),
+  UnknownState: forGood("no second try can help: the job asks for what is not there"),
+  NoStrikes: forGood("no second try can help: the job asks for what is not there"),
+  NoRoutes: forGood("no second try can help: the job asks for what is not there"),
   JobConflict: forGood("its id names another job, which is not touched"),
   WebhookRefused: forGood("the receiver does not want it"),
 

@@ -81,12 +81,64 @@ export class RenderThreadLost extends Schema.TaggedError<RenderThreadLost>()("Re
 }
 
 /**
+ * There is no such state. Trying again does not help.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class UnknownState extends Schema.TaggedError<UnknownState>()("UnknownState", {
+  state: Schema.String
+}) {
+  override get message() {
+    return `no state has the code ${this.state}: check the code`
+  }
+}
+
+/**
+ * The state is known, but no wildlife strike in it in these years. Trying again does not help.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class NoStrikes extends Schema.TaggedError<NoStrikes>()("NoStrikes", {
+  state: Schema.String,
+  from: Schema.Number,
+  to: Schema.Number
+}) {
+  override get message() {
+    return `no wildlife strike in ${this.state} from ${this.from} to ${this.to}: ask for more years, or for all states`
+  }
+}
+
+/**
+ * No flight of the data starts or ends there. Trying again does not help.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class NoRoutes extends Schema.TaggedError<NoRoutes>()("NoRoutes", {
+  place: Schema.String
+}) {
+  override get message() {
+    return `no route from or to ${this.place} in the data: check the code`
+  }
+}
+
+/**
  * Every failure that drawing a report can have.
  *
  * @since 0.1.0
  * @category errors
  */
-export const RenderError = Schema.Union(UnknownAirport, NoFlights, SourceUnavailable, StoreFailed)
+export const RenderError = Schema.Union(
+  UnknownAirport,
+  NoFlights,
+  UnknownState,
+  NoStrikes,
+  NoRoutes,
+  SourceUnavailable,
+  StoreFailed
+)
 
 /**
  * @since 0.1.0

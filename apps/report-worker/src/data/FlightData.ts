@@ -3,10 +3,7 @@
  *
  * @since 0.1.0
  */
-import * as Effect from "effect/Effect"
-import { readFileSync } from "node:fs"
-import { gunzipSync } from "node:zlib"
-import { SourceUnavailable } from "../ReportError.js"
+import { linesOf, once } from "./DataFile.js"
 
 /**
  * The last day of the data.
@@ -54,14 +51,15 @@ export interface FlightData {
   readonly airports: ReadonlyMap<string, Airport>
 }
 
-/** Both `src/data` and `dist/data` lie two steps below the app's folder. */
-const file = (name: string) => new URL(`../../data/${name}`, import.meta.url)
-
-const rows = (text: string) => text.trimEnd().split("\n").slice(1)
-
-const readAirports = (): ReadonlyMap<string, Airport> =>
+/**
+ * The airports by code, of flights and of routes.
+ *
+ * @since 0.1.0
+ * @category readers
+ */
+export const readAirports = (): ReadonlyMap<string, Airport> =>
   new Map(
-    rows(readFileSync(file("airports.csv"), "utf8")).map((line) => {
+    linesOf("airports.csv").map((line) => {
       // The name comes last because it may hold commas.
       const [iata = "", city = "", state = "", ...name] = line.split(",")
       return [iata, { iata, city, state, name: name.join(",") }]
@@ -69,20 +67,13 @@ const readAirports = (): ReadonlyMap<string, Airport> =>
   )
 
 const readFlights = (): ReadonlyArray<Flight> =>
-  rows(gunzipSync(readFileSync(file("flights.csv.gz"))).toString("utf8")).map((line) => {
+  linesOf("flights.csv.gz").map((line) => {
     const [departed = "", delay, distance, origin = "", destination = ""] = line.split(",")
     return { departed, delay: Number(delay), distance: Number(distance), origin, destination }
   })
 
-let loaded: FlightData | undefined
-
 /**
- * The data; the first call of a thread reads the files (some 40 ms).
- *
  * @since 0.1.0
  * @category constructors
  */
-export const load: Effect.Effect<FlightData, SourceUnavailable> = Effect.try({
-  try: () => (loaded ??= { flights: readFlights(), airports: readAirports() }),
-  catch: (cause) => new SourceUnavailable({ source: "the flight data", detail: String(cause) })
-})
+export const load = once("the flight data", (): FlightData => ({ flights: readFlights(), airports: readAirports() }))

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import { group } from "d3-array"
 import * as Effect from "effect/Effect"
 import { NoFlights, UnknownAirport } from "../ReportError.js"
 import type { FlightDelaysJob, Period } from "../ReportJob.js"
@@ -89,17 +90,6 @@ const figuresOf = (flights: ReadonlyArray<Flight>): Figures => {
   return { flights: n, meanDelay: sum / n, lateShare: late / n, longestDelay: longest }
 }
 
-const groupBy = (flights: ReadonlyArray<Flight>, key: (f: Flight) => string): ReadonlyMap<string, Array<Flight>> => {
-  const groups = new Map<string, Array<Flight>>()
-  for (const f of flights) {
-    const k = key(f)
-    const group = groups.get(k)
-    if (group === undefined) groups.set(k, [f])
-    else group.push(f)
-  }
-  return groups
-}
-
 /** The months of a period, as the dates begin. */
 const monthsOf = (period: Period): ReadonlyArray<string> =>
   period === "2001-Q1" ? ["2001-01", "2001-02", "2001-03"] : [period]
@@ -115,7 +105,7 @@ const datesOf = (period: Period): ReadonlyArray<Date> =>
   })
 
 const daysOf = (period: Period, flights: ReadonlyArray<Flight>): ReadonlyArray<Day> => {
-  const byDate = groupBy(flights, (f) => f.departed.slice(0, 10))
+  const byDate = group(flights, (f) => f.departed.slice(0, 10))
   const mean = (fs: ReadonlyArray<Flight>) => (fs.length === 0 ? undefined : figuresOf(fs).meanDelay)
   const dates = datesOf(period)
   const on = dates.map((date) => byDate.get(date.toISOString().slice(0, 10)) ?? [])
@@ -149,7 +139,7 @@ export const make = (
   if (flights.length === 0) return Effect.fail(new NoFlights({ airport: iata ?? "any airport", period: job.period }))
   const airportOf = (code: string): Airport => data.airports.get(code) ?? { iata: code, city: "", state: "", name: "" }
   const otherEnd = (f: Flight) => (iata !== undefined && f.origin === iata ? f.destination : f.origin)
-  const airports = Array.from(groupBy(flights, otherEnd), ([code, fs]) => ({
+  const airports = Array.from(group(flights, otherEnd), ([code, fs]) => ({
     airport: airportOf(code),
     ...figuresOf(fs)
   })).sort((a, b) => b.flights - a.flights || (a.airport.iata < b.airport.iata ? -1 : 1))

@@ -6,10 +6,12 @@
 import * as Effect from "effect/Effect"
 import * as FlightData from "../data/FlightData.js"
 import * as FlightDelays from "../data/FlightDelays.js"
-import { type RenderError, SourceUnavailable } from "../ReportError.js"
+import type { RenderError } from "../ReportError.js"
 import type { ReportJob } from "../ReportJob.js"
 import { flightDelaysReport } from "./FlightDelaysReport.js"
 import type { Report } from "./Report.js"
+import { routeTrafficReport } from "./RouteTrafficReport.js"
+import { wildlifeStrikesReport } from "./WildlifeStrikesReport.js"
 
 /**
  * @since 0.1.0
@@ -23,7 +25,8 @@ export const describe = (job: ReportJob): Effect.Effect<Report, RenderError> => 
         (figures) => flightDelaysReport(figures, job.locale)
       )
     case "wildlife-strikes":
+      return wildlifeStrikesReport(job)
     case "route-traffic":
-      return Effect.fail(new SourceUnavailable({ source: job.report, detail: "it cannot be made yet" }))
+      return routeTrafficReport(job)
   }
 }
