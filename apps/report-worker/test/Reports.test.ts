@@ -5,6 +5,7 @@ import { createRequire } from "node:module"
 import path from "node:path"
 import { gunzipSync } from "node:zlib"
 import { dataFile, routesCsv, strikesCsv } from "../scripts/seed-data.js"
+import { codeOf } from "../src/report/Cells.js"
 import { describe as describeReport } from "../src/report/Describe.js"
 import { RouteTrafficJob, WildlifeStrikesJob } from "../src/ReportJob.js"
 
@@ -98,7 +99,7 @@ describe("the route-traffic report", () => {
       const flights = of.reduce((n, [, , count]) => n + Number(count), 0)
       assert.strictEqual(report.tiles[0]!.value.replaceAll(",", ""), String(flights))
       const [states, all] = report.tables
-      const lax = all!.rows.find((r) => Array.isArray(r[1]) && r[1][0] === "LAX")!
+      const lax = all!.rows.find((r) => codeOf(r[1]!) === "LAX")!
       const count = (from: string, to: string) => Number(legs.find(([a, b]) => a === from && b === to)![2])
       assert.deepStrictEqual(lax.slice(2), [
         count("DEN", "LAX"),
@@ -116,9 +117,9 @@ describe("the route-traffic report", () => {
     Effect.gen(function* () {
       const report = yield* routes({ state: "CA", locale: "ko" })
       const all = report.tables[1]!.rows
-      const pairs = all.map((r) => [(r[0] as [string])[0], (r[1] as [string])[0]].sort().join())
+      const pairs = all.map((r) => [codeOf(r[0]!), codeOf(r[1]!)].sort().join())
       assert.strictEqual(new Set(pairs).size, pairs.length)
-      const inside = all.find((r) => (r[0] as [string])[0] === "LAX" && (r[1] as [string])[0] === "SFO")!
+      const inside = all.find((r) => codeOf(r[0]!) === "LAX" && codeOf(r[1]!) === "SFO")!
       const count = (from: string, to: string) => Number(legs.find(([a, b]) => a === from && b === to)![2])
       assert.deepStrictEqual(inside.slice(2, 4), [count("LAX", "SFO"), count("SFO", "LAX")])
       assert.strictEqual(report.title, "노선 교통량 보고서")
