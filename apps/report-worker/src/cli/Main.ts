@@ -20,6 +20,7 @@ import { reportingFailures } from "../Failures.js"
 import * as CancelCommand from "./CancelCommand.js"
 import { badInput, ExitCode, exitCodeOf } from "./CliError.js"
 import * as DecideCommand from "./DecideCommand.js"
+import * as DrillCommand from "./DrillCommand.js"
 import * as ListCommand from "./ListCommand.js"
 import * as StatusCommand from "./StatusCommand.js"
 import { Stop } from "./Stop.js"
@@ -42,7 +43,8 @@ const root = Command.make(NAME).pipe(
           "  list     the jobs, newest first",
           "  cancel   a job that nobody wants any more",
           "  decide   a person's verdict on a delivery of which nobody knows whether it happened",
-          "  worker   does the jobs, until it is stopped"
+          "  worker   does the jobs, until it is stopped",
+          "  drill    the three drills before a deploy, with the settings of the environment"
         ].join("\n")
       )
     ])
@@ -53,7 +55,8 @@ const root = Command.make(NAME).pipe(
     ListCommand.command,
     CancelCommand.command,
     DecideCommand.command,
-    WorkerCommand.command
+    WorkerCommand.command,
+    DrillCommand.command
   ])
 )
 
