@@ -13,6 +13,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import * as Deliveries from "./jobs/Deliveries.js"
 import { JobStore } from "./jobs/JobStore.js"
 import * as Outbox from "./jobs/Outbox.js"
@@ -29,7 +30,18 @@ import type { Settings } from "./Settings.js"
  */
 export type WorkerSettings = Omit<
   Settings,
-  "out" | "threads" | "logLevel" | "store" | "database" | "claim" | "webhookPrivate" | "health"
+  | "out"
+  | "threads"
+  | "logLevel"
+  | "store"
+  | "database"
+  | "claim"
+  | "webhookPrivate"
+  | "health"
+  | "page"
+  | "pageTokens"
+  | "pageHosts"
+  | "pageReadOnly"
 >
 
 /** Puts down what was decided of a message in the row of its job. The message's own way does not depend on it. */
@@ -107,14 +119,19 @@ const failUnread = (event: ConsumerEvent) =>
  */
 export const run = (
   settings: WorkerSettings,
-  options: { readonly handler?: Handler; readonly onEvent?: (event: ConsumerEvent) => Effect.Effect<void> } = {}
+  options: {
+    readonly handler?: Handler
+    readonly onEvent?: (event: ConsumerEvent) => Effect.Effect<void>
+    /** what holds the consumer while it runs */
+    readonly attach?: (consumer: Consumer.Consumer) => Effect.Effect<void, never, Scope.Scope>
+  } = {}
 ) =>
   Effect.gen(function* () {
-    const { onEvent = logEnd } = options
+    const { attach = () => Effect.void, onEvent = logEnd } = options
     yield* Effect.forkScoped(Outbox.run({ queue: settings.queue, resend: settings.resend }))
     yield* Effect.forkScoped(Deliveries.run)
     yield* Effect.forkScoped(Ledger.sweeper())
-    return yield* Consumer.run(
+    const consumer = Consumer.make(
       reportJobs(settings.queue),
       {
         concurrency: settings.concurrency,
@@ -133,5 +150,9 @@ export const run = (
         onEvent: (event) => Effect.zipRight(failUnread(event), onEvent(event))
       },
       options.handler ?? handler(settings)
+    )
+    // drained before the rest ends
+    return yield* Effect.scoped(
+      Effect.flatMap(consumer, (running) => Effect.zipRight(attach(running), running.failure))
     )
   }).pipe(Effect.scoped)

@@ -14,6 +14,9 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { availableParallelism } from "node:os"
 import path from "node:path"
+import { isLoopback } from "./http/Listen.js"
+import * as Tokens from "./http/Tokens.js"
+import type { Token } from "./http/Tokens.js"
 
 /**
  * The environment holds values that cannot be used: all of them at once.
@@ -132,6 +135,14 @@ const listen = (s: string): ListenAddress | undefined => {
   const parts = /^(.+):(\d{1,5})$/.exec(s)
   const port = Number(parts?.[2])
   return parts === null || port > 65_535 ? undefined : { host: parts[1]!.replace(/^\[(.*)\]$/, "$1"), port }
+}
+
+/** a port alone is one of this machine only */
+const listenHere = (s: string) => listen(/^\d+$/.test(s) ? `127.0.0.1:${s}` : s)
+
+const hostNames = (s: string): ReadonlyArray<string> | undefined => {
+  const names = s.split(",").map((name) => name.trim().toLowerCase())
+  return names.every((name) => /^[a-z0-9][a-z0-9.-]*$/.test(name)) ? names : undefined
 }
 
 const yesOrNo = (s: string): boolean | undefined => ({ yes: true, no: false })[s.toLowerCase()]
@@ -292,6 +303,35 @@ const table = {
     unset("nowhere"),
     listen
   ),
+  page: setting<ListenAddress | undefined>(
+    "REPORT_PAGE",
+    "where the operations page is: a port of this machine, or an address, which then needs REPORT_PAGE_TOKENS",
+    "8321, or an address such as 0.0.0.0:8321",
+    unset("nowhere"),
+    listenHere
+  ),
+  pageTokens: setting<ReadonlyArray<Token>>(
+    "REPORT_PAGE_TOKENS",
+    "who may use the page, and with which token; with :read at its end it may only look",
+    "name:token,name:token:read with tokens of 20 characters or more",
+    { value: [], shown: "none: everybody on this machine" },
+    Tokens.parse,
+    () => "not what can be used"
+  ),
+  pageHosts: setting<ReadonlyArray<string>>(
+    "REPORT_PAGE_HOSTS",
+    "names under which the page is asked for, beside localhost and addresses",
+    "names with commas between",
+    { value: [], shown: "none" },
+    hostNames
+  ),
+  pageReadOnly: setting(
+    "REPORT_PAGE_READ_ONLY",
+    "whether the page only shows, whoever asks",
+    "yes or no",
+    { value: false, shown: "no" },
+    yesOrNo
+  ),
   logLevel: setting(
     "REPORT_LOG_LEVEL",
     "what is logged",
@@ -352,6 +392,11 @@ export const settings: Effect.Effect<Settings, InvalidSettings> = Effect.gen(fun
   }
   if (Duration.greaterThan(read.redeliveryFrom, read.redeliveryTo)) {
     faults.push(`${table.redeliveryFrom.key} is longer than ${table.redeliveryTo.key}`)
+  }
+  if (read.page !== undefined && !isLoopback(read.page.host) && read.pageTokens.length === 0) {
+    faults.push(
+      `${table.page.key} is ${read.page.host}:${read.page.port}, which others reach: give ${table.pageTokens.key} too`
+    )
   }
   const { databaseFile, databaseUrl, ...rest } = read
   if (databaseFile !== undefined && databaseUrl !== undefined) {

@@ -44,9 +44,18 @@ describe("Settings", () => {
         REPORT_WAIT_TIME: "2 seconds",
         REPORT_DRAIN: "5 seconds",
         REPORT_HEALTH: "[::1]:8080",
+        REPORT_PAGE: "8321",
+        REPORT_PAGE_TOKENS: "ann:a-token-that-is-long-enough:read",
+        REPORT_PAGE_HOSTS: "ops.example.org, Reports.example.org",
+        REPORT_PAGE_READ_ONLY: "yes",
         REPORT_LOG_LEVEL: "Warning"
       })
-      const shown = Object.entries(s).map(([key, v]) => [key, Duration.isDuration(v) ? Duration.format(v) : v])
+      assert.deepStrictEqual(
+        s.pageTokens.map(({ name, readOnly }) => [name, readOnly]),
+        [["ann", true]]
+      )
+      const { pageTokens: _, ...plain } = s
+      const shown = Object.entries(plain).map(([key, v]) => [key, Duration.isDuration(v) ? Duration.format(v) : v])
       assert.deepStrictEqual(Object.fromEntries(shown), {
         queue: "http://127.0.0.1:9324/000000000000/jobs",
         deadLetterQueue: "jobs-dlq",
@@ -68,6 +77,9 @@ describe("Settings", () => {
         waitTime: "2s",
         drain: "5s",
         health: { host: "::1", port: 8080 },
+        page: { host: "127.0.0.1", port: 8321 },
+        pageHosts: ["ops.example.org", "reports.example.org"],
+        pageReadOnly: true,
         logLevel: LogLevel.Warning
       })
     })
@@ -106,6 +118,20 @@ describe("Settings", () => {
       assert.match(store.message, /REPORT_STORE is "gs:.*expected a folder, or s3:/)
       assert.match(store.message, /REPORT_HEALTH is "8080": expected an address such as 0/)
       assert.match(store.message, /REPORT_WEBHOOK_PRIVATE is "1": expected yes or no/)
+    })
+  )
+
+  it.effect("let the page be reached from elsewhere only with tokens, and tell none of them", () =>
+    Effect.gen(function* () {
+      const open = yield* Effect.flip(read({ REPORT_PAGE: "0.0.0.0:8321" }))
+      assert.match(open.message, /REPORT_PAGE is 0\.0\.0\.0:8321, which others reach: give REPORT_PAGE_TOKENS too/)
+      const short = yield* Effect.flip(read({ REPORT_PAGE: "0.0.0.0:8321", REPORT_PAGE_TOKENS: "ann:secret" }))
+      assert.match(short.message, /REPORT_PAGE_TOKENS is not what can be used: expected name:token/)
+      assert.notInclude(short.message, "secret")
+      const closed = yield* read({ REPORT_PAGE: "0.0.0.0:8321", REPORT_PAGE_TOKENS: "ann:a-token-that-is-long-enough" })
+      assert.deepStrictEqual(closed.page, { host: "0.0.0.0", port: 8321 })
+      assert.notInclude(String(JSON.stringify(closed)), "a-token-that")
+      assert.isUndefined((yield* read({})).page)
     })
   )
 

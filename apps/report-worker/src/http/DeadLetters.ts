@@ -100,6 +100,9 @@ const ledgerLook = Effect.gen(function* () {
     })) satisfies RedriveLedger.LedgerLook
 })
 
+/** whether a reason is one of a message that was asked for */
+const isAbout = (why: string) => why !== "not meant by the filter" && !why.startsWith("not reached: --total")
+
 const make = (options: Queues & { readonly folder: string }) =>
   Effect.gen(function* () {
     const context = yield* Effect.context<
@@ -202,7 +205,7 @@ const make = (options: Queues & { readonly folder: string }) =>
               return yield* Effect.fail(Conflict.make({ message: blocks.map(({ text }) => text).join(" ") }))
             }
             const kept = plan.keep
-              .filter(({ why }) => why !== "not meant by the filter")
+              .filter(({ why }) => isAbout(why))
               .map(({ count, why }) => ({ outcome: "kept", why, count }))
             if (plan.send === 0 && plan.delete.length === 0) {
               const count = kept.reduce((n, k) => n + k.count, 0)
@@ -220,15 +223,15 @@ const make = (options: Queues & { readonly folder: string }) =>
               }),
               problemOf
             )
-            const reasons = report.reasons.filter(({ why }) => why !== "not meant by the filter")
-            const count = (outcome: string) => reasons.reduce((n, r) => (r.outcome === outcome ? n + r.count : n), 0)
+            const { deleted, failed, sent, unknown } = report
             return {
-              sent: report.sent,
-              deleted: report.deleted,
-              kept: count("kept"),
-              failed: report.failed,
-              unknown: report.unknown,
-              reasons,
+              sent,
+              deleted,
+              // of those that were asked for: what else the look had in its hands went back unread
+              kept: Math.max(0, messageIds.length - sent - deleted - failed - unknown),
+              failed,
+              unknown,
+              reasons: report.reasons.filter(({ outcome, why }) => outcome !== "kept" || isAbout(why)),
               stopped: report.stopped
             }
           })

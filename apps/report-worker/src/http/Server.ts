@@ -13,7 +13,6 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import { createServer } from "node:http"
 import * as Access from "./Access.js"
 import * as ActionLog from "./ActionLog.js"
@@ -22,6 +21,8 @@ import * as DeadLetters from "./DeadLetters.js"
 import * as Guard from "./Guard.js"
 import * as Handlers from "./Handlers.js"
 import * as Health from "./Health.js"
+import { isLoopback } from "./Listen.js"
+import * as Page from "./Page.js"
 import * as Prometheus from "./Prometheus.js"
 import * as Watch from "./Watch.js"
 
@@ -36,41 +37,28 @@ export interface ServerOptions extends Access.AccessOptions, Watch.Queues {
   readonly folder: string
 }
 
-/**
- * The page cannot be served.
- *
- * @since 0.1.0
- * @category errors
- */
-export class PageUnavailable extends Schema.TaggedError<PageUnavailable>()("PageUnavailable", {
-  detail: Schema.String
-}) {
-  override get message() {
-    return `The operations page cannot be served: ${this.detail}`
-  }
-}
-
-/**
- * Whether only this machine reaches this address.
- *
- * @since 0.1.0
- * @category checks
- */
-export const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "::1" || /^127(\.\d+){3}$/.test(host)
-
 /** downloads that are under way when the worker stops */
 const grace = Duration.seconds(1)
 
 /** a request that has not arrived by then */
 const requestTimeoutMs = 30_000
 
-/** Node waits for connections that clients keep open: streams end at once, and what else is open after a moment. */
-const serverOf = (closing: Deferred.Deferred<void>) => () => {
+/**
+ * Node's server with two manners of its own. It listens before its handler is there: who asks meanwhile is told to come again,
+ * instead of never. And when it closes it does not wait for connections that clients keep open: streams end at once, what
+ * else is open after a moment.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const serverOf = (closing: Deferred.Deferred<void>) => () => {
   const server = createServer({
     requestTimeout: requestTimeoutMs,
     headersTimeout: requestTimeoutMs,
     keepAliveTimeout: 5000
+  })
+  server.on("request", (_, response) => {
+    if (server.listenerCount("request") === 1) response.writeHead(503, { "retry-after": "1" }).end()
   })
   const close = server.close.bind(server)
   server.close = (callback) => {
@@ -97,16 +85,21 @@ const listening = ({ host, port }: ServerOptions) =>
         Layer.mapError((e) => {
           const { cause } = e
           const detail = cause instanceof Error ? cause.message : String(cause)
-          return new PageUnavailable({ detail: `${detail}. Set REPORT_PAGE to another port, or to no` })
+          return new Page.PageUnavailable({ detail: `${detail}. Set REPORT_PAGE to another port, or to no` })
         })
       )
     )
   )
 
+const told = Layer.effectDiscard(
+  HttpServer.addressFormattedWith((address) => Effect.logInfo(`operations page at ${address}`))
+)
+
 const routes = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const { check } = yield* Access.Gate
     const health = yield* Health.Health
+    for (const asset of yield* Page.load) yield* router.get(asset.path as "/", Page.respond(asset))
     yield* router.get(
       "/metrics",
       Effect.zipRight(check, Prometheus.text).pipe(
@@ -132,7 +125,7 @@ const routes = HttpApiBuilder.Router.use((router) =>
 export const layer = (options: ServerOptions) => {
   if (!isLoopback(options.host) && options.tokens.length === 0) {
     return Layer.fail(
-      new PageUnavailable({ detail: `${options.host} can be reached from elsewhere: set REPORT_PAGE_TOKENS` })
+      new Page.PageUnavailable({ detail: `${options.host} can be reached from elsewhere: set REPORT_PAGE_TOKENS` })
     )
   }
   return Layer.unwrapEffect(
@@ -145,7 +138,8 @@ export const layer = (options: ServerOptions) => {
     Layer.provide(Handlers.layer),
     Layer.merge(Layer.scopedDiscard(Effect.forkScoped(Watch.run(options)))),
     Layer.provide([Access.layer(options), ActionLog.layer, DeadLetters.layer(options)]),
-    Layer.provideMerge(HttpServer.withLogAddress(listening(options))),
+    Layer.merge(told),
+    Layer.provideMerge(listening(options)),
     Layer.provide(Layer.effect(Closing, Deferred.make<void>()))
   )
 }

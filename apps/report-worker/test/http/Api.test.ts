@@ -187,7 +187,7 @@ describe("the API", () => {
       assert.deepStrictEqual([one.body.jobId, one.body.reason], ["one", "no flights of 2001"])
       assert.strictEqual((yield* ask("GET", "/api/dead-letters/none")).status, 404)
 
-      // the ledger has the second as completed: it is not sent again
+      // the ledger has the third as cancelled: it is not sent again
       yield* ask("POST", "/api/jobs", { body: body("three") })
       yield* ask("POST", "/api/jobs/three/cancel")
       const redriven = yield* ask("POST", "/api/dead-letters/redrive", {
@@ -199,6 +199,11 @@ describe("the API", () => {
       )
       const virtual = yield* VirtualSqs.VirtualSqs
       assert.strictEqual((yield* virtual.messages(queue)).length, 1)
+      const alone = yield* ask("POST", "/api/dead-letters/redrive", { body: { messageIds: [letters[2]] } })
+      assert.deepStrictEqual(
+        [alone.body.sent, alone.body.kept, alone.body.reasons.map((r: any) => r.why)],
+        [0, 1, ["cancelled in the ledger: discard it"]]
+      )
 
       assert.strictEqual(
         (yield* ask("POST", "/api/dead-letters/discard", { body: { messageIds: [letters[1]], reason: " " } })).status,
@@ -213,7 +218,7 @@ describe("the API", () => {
       assert.isTrue(discarded.body.keptIn.startsWith(folder))
       assert.deepStrictEqual(
         (yield* actions).map(([, action]: [string, string]) => action),
-        ["discard", "redrive", "cancel", "submit"]
+        ["discard", "redrive", "redrive", "cancel", "submit"]
       )
     }).pipe(Effect.provide(site()))
   )

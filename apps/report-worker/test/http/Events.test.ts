@@ -11,7 +11,9 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as http from "node:http"
+import type { AddressInfo } from "node:net"
 import { Live } from "../../src/http/Live.js"
+import { serverOf } from "../../src/http/Server.js"
 import { JobStore } from "../../src/jobs/JobStore.js"
 import { FlightDelaysJob, reportJobs } from "../../src/ReportJob.js"
 import { ask, consuming, events, queue, site, TheSite, until } from "./harness.js"
@@ -117,6 +119,21 @@ describe("the stream of events", () => {
       request.response.resume()
       assert.strictEqual(yield* Deferred.await(got), "two")
     }).pipe(Effect.provide(site()))
+  )
+
+  it.scopedLive("who asks while the server starts is told to come again", () =>
+    Effect.gen(function* () {
+      const closing = yield* Deferred.make<void>()
+      const server = yield* Effect.acquireRelease(Effect.sync(serverOf(closing)), (s) => Effect.sync(() => s.close()))
+      const status = Effect.promise(async () => {
+        const { port } = server.address() as AddressInfo
+        return (await fetch(`http://127.0.0.1:${port}/`)).status
+      })
+      yield* Effect.async<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void)))
+      assert.strictEqual(yield* status, 503)
+      server.on("request", (_, response) => response.end())
+      assert.strictEqual(yield* status, 200)
+    })
   )
 
   it.live("the server closes at once although streams are open", () =>

@@ -1,0 +1,251 @@
+/** The deliveries in hand as rows on a moving axis: when they came, how long they run, and until when they are ours. */
+import { computed, signal } from "@preact/signals"
+import { useEffect, useRef } from "preact/hooks"
+import type { Lease } from "../../src/http/View.js"
+import { duration, seconds } from "./format.js"
+import { advice, clock, leases, t } from "./state.js"
+import type { Word } from "./en.js"
+
+/** of the drawing, in its own pixels */
+const width = signal(640)
+const rowHeight = 34
+
+type Health = "held" | "soon" | "lost" | "deleted" | "comes again" | "dead-lettered" | "left to SQS" | "duplicate"
+
+const healthOf = (lease: Lease, now: number): Health => {
+  if (lease.lost !== undefined) return "lost"
+  if (lease.end !== undefined) return lease.end === "left" ? "left to SQS" : lease.end
+  const slot = advice.value?.visibilityMs ?? 30_000
+  const isNear = lease.deadline - now < slot / 4
+  return lease.deadline <= now ? "lost" : isNear || lease.beatsFailed > 0 ? "soon" : "held"
+}
+
+/** each state has a shape of its own */
+const shapes: Record<Health, string> = {
+  held: "M8 2a6 6 0 1 0 .01 0Z",
+  soon: "M8 1.5 15 14H1Z",
+  lost: "M3 1 8 6l5-5 2 2-5 5 5 5-2 2-5-5-5 5-2-2 5-5-5-5Z",
+  deleted: "M1.5 8.5 4 6l2.5 2.500L12 3l2.500 2.500L6.500 13.500Z",
+  "comes again": "M8 2a6 6 0 1 0 6 6h-2.500A3.500 3.500 0 1 1 8 4.500V8l5-4.500L8 0Z",
+  "dead-lettered": "M1 2h14L8 15Z",
+  "left to SQS": "M2 6.500h12v3H2Z",
+  duplicate: "M1 1h9v9H1Zm11 4h3v10H5v-3h7Z"
+}
+
+export const Shape = ({ health }: { health: Health }) => (
+  <svg class={`shape ${health.replaceAll(" ", "-")}`} viewBox="0 0 16 16" aria-hidden="true">
+    <path d={shapes[health]} />
+  </svg>
+)
+
+export const nameOf = (lease: Lease) => lease.jobId ?? t("unnamed", lease.messageId.slice(0, 8))
+
+const spans = { auto: 0, "1": 60_000, "5": 300_000, "15": 900_000, "60": 3_600_000 }
+type Span = keyof typeof spans
+const span = signal<Span>("auto")
+
+const shownMs = computed(() => {
+  if (span.value !== "auto") return spans[span.value]
+  const slot = advice.value?.visibilityMs ?? 30_000
+  return Math.min(3_600_000, Math.max(30_000, slot * 3))
+})
+
+/** in hand first, the oldest on top; then what has ended, the newest on top */
+const rows = computed(() => {
+  const all = [...leases.value.values()]
+  const open = all.filter((l) => l.endedAt === undefined).sort((a, b) => a.receivedAt - b.receivedAt)
+  const ended = all.filter((l) => l.endedAt !== undefined).sort((a, b) => b.endedAt! - a.endedAt!)
+  return [...open, ...ended.slice(0, Math.max(6, 14 - open.length))]
+})
+
+const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800].map((s) => s * 1000)
+
+const axis = () => {
+  const ms = shownMs.value
+  const begin = clock.value - ms * 0.55
+  const x = (at: number) => ((at - begin) / ms) * width.value
+  return { begin, end: begin + ms, x }
+}
+
+const Ticks = () => {
+  const { begin, end, x } = axis()
+  const step = steps.find((s) => (s / (end - begin)) * width.value >= 64) ?? 3_600_000
+  const now = clock.value
+  const ticks: Array<number> = []
+  for (let n = Math.ceil((begin - now) / step); n * step < end - now; n++) ticks.push(n * step)
+  return (
+    <svg class="ticks" viewBox={`0 0 ${width.value} 18`} aria-hidden="true">
+      {ticks.map((offset) => (
+        <g key={offset}>
+          <line x1={x(now + offset)} x2={x(now + offset)} y1={13} y2={18} />
+          <text x={x(now + offset)} y={10}>
+            {offset === 0 ? t("now") : `${offset < 0 ? "−" : "+"}${duration(Math.abs(offset))}`}
+          </text>
+        </g>
+      ))}
+    </svg>
+  )
+}
+
+const Row = ({ lease }: { lease: Lease }) => {
+  const now = clock.value
+  const { end, x } = axis()
+  const w = width.value
+  const health = healthOf(lease, now)
+  const isOver = lease.endedAt !== undefined
+  const until = lease.endedAt ?? now
+  const ran = lease.startedAt === undefined ? 0 : (lease.ranMs ?? until - lease.startedAt)
+  const from = Math.max(-2, x(lease.receivedAt))
+  const bar = (a: number, b: number, name: string) => {
+    const [left, right] = [Math.max(-4, x(a)), Math.min(w + 4, x(b))]
+    return right <= left ? null : <rect class={name} x={left} width={right - left} y={11} height={12} rx={2} />
+  }
+  const label = isOver
+    ? t("leaseEnded", nameOf(lease), t(health), duration(now - until), duration(ran))
+    : t(
+        "leaseLabel",
+        nameOf(lease),
+        t(health),
+        duration(now - lease.receivedAt),
+        lease.beatCount,
+        seconds(lease.deadline - now),
+        duration(lease.limitAt - now)
+      )
+  return (
+    <li class={isOver ? "lease over" : "lease"}>
+      <span class="who">
+        {lease.jobId === undefined ? <b>{nameOf(lease)}</b> : <a href={`#/jobs/${lease.jobId}`}>{lease.jobId}</a>}
+        <small>
+          {t("receive", lease.receiveCount)}
+          {lease.of !== undefined && !isOver ? ` · ${lease.done}/${lease.of}` : ""}
+          {lease.beatCount > 0 ? ` · ${t("beats", lease.beatCount)}` : ""}
+        </small>
+      </span>
+      <svg class="track" role="img" aria-label={label} viewBox={`0 0 ${w} ${rowHeight}`}>
+        <line class="base" x1={0} x2={w} y1={17} y2={17} />
+        {bar(lease.receivedAt, lease.startedAt ?? until, "wait")}
+        {lease.startedAt === undefined ? null : bar(lease.startedAt, until, `run ${health.replaceAll(" ", "-")}`)}
+        {isOver ? null : bar(now, lease.deadline, "ahead")}
+        <path class="received" d={`M${from} 6v22`} />
+        {lease.beats.map((at) => (
+          <circle class="beat" key={at} cx={x(at)} cy={17} r={3.2} />
+        ))}
+        {isOver || lease.deadline > end ? null : (
+          <path class="deadline" d={`M${x(lease.deadline)} 4v26M${x(lease.deadline) - 4} 4h8`} />
+        )}
+        {isOver || lease.limitAt > end ? null : <path class="cap" d={`M${x(lease.limitAt)} 2v30m3-30v30`} />}
+      </svg>
+      <span class="state">
+        <Shape health={health} />
+        <span>
+          {isOver ? t(health) : t("left", seconds(lease.deadline - now))}
+          <small>
+            {isOver
+              ? lease.confirmed === false
+                ? t("unconfirmed")
+                : duration(ran)
+              : health === "held"
+                ? t("limitIn", duration(lease.limitAt - now))
+                : t(health)}
+          </small>
+        </span>
+      </span>
+    </li>
+  )
+}
+
+const legend: ReadonlyArray<readonly [string, Word]> = [
+  ["wait", "legendWait"],
+  ["run", "legendRun"],
+  ["ahead", "legendLease"],
+  ["beat", "legendBeat"],
+  ["deadline", "legendDeadline"],
+  ["cap", "legendCap"]
+]
+
+const Sign = ({ name }: { name: string }) => (
+  <svg class="sign" viewBox="0 0 24 16" aria-hidden="true">
+    {name === "beat" ? (
+      <circle class="beat" cx={12} cy={8} r={4} />
+    ) : name === "deadline" ? (
+      <path class="deadline" d="M12 1v14M8 1h8" />
+    ) : name === "cap" ? (
+      <path class="cap" d="M10 0v16m4-16v16" />
+    ) : (
+      <rect class={name} x={1} y={3} width={22} height={10} rx={2} />
+    )}
+  </svg>
+)
+
+export const Timeline = () => {
+  const box = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const measure = () => {
+      const track = box.current?.querySelector(".ticks") ?? null
+      // a larger type makes larger rows
+      const scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 15
+      if (track !== null) width.value = Math.max(120, Math.round(track.getBoundingClientRect().width / scale))
+    }
+    const observer = new ResizeObserver(measure)
+    observer.observe(box.current!)
+    measure()
+    return () => observer.disconnect()
+  }, [])
+  return (
+    <section class="card" aria-labelledby="leases">
+      <header>
+        <div>
+          <h2 id="leases">{t("leases")}</h2>
+          <p class="about">{t("leasesAbout")}</p>
+        </div>
+        <label class="inline">
+          {t("span")}
+          <select value={span.value} onChange={(e) => (span.value = e.currentTarget.value as Span)}>
+            {(Object.keys(spans) as Array<Span>).map((key) => (
+              <option key={key} value={key}>
+                {key === "auto" ? t("spanAuto") : duration(spans[key])}
+              </option>
+            ))}
+          </select>
+        </label>
+      </header>
+      <svg class="defs" aria-hidden="true">
+        <defs>
+          <pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <rect width="6" height="6" class="stripe-back" />
+            <rect width="2.5" height="6" class="stripe" />
+          </pattern>
+          <pattern id="dots" width="4" height="4" patternUnits="userSpaceOnUse">
+            <rect width="4" height="4" class="stripe-back" />
+            <circle cx="2" cy="2" r="1" class="stripe" />
+          </pattern>
+        </defs>
+      </svg>
+      <div class="timeline" ref={box}>
+        <div class="lease head">
+          <span />
+          <Ticks />
+          <span />
+        </div>
+        <div class="now-line" aria-hidden="true" />
+        {rows.value.length === 0 ? (
+          <p class="empty">{t("noLeases")}</p>
+        ) : (
+          <ul>
+            {rows.value.map((lease) => (
+              <Row key={lease.id} lease={lease} />
+            ))}
+          </ul>
+        )}
+      </div>
+      <ul class="legend">
+        {legend.map(([name, word]) => (
+          <li key={name}>
+            <Sign name={name} />
+            {t(word)}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
