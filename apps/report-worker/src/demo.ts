@@ -1,5 +1,5 @@
 /**
- * `npm run demo`: the story of a visibility timeout on twelve jobs. The worker is the real one, on the real AWS SDK; only
+ * `npm run demo`: the story of a visibility timeout on twelve jobs, and the three drills before a deploy. The worker is the real one, on the real AWS SDK; only
  * the SQS is a local one. It ends with exit code 0 only if every job came out as the story tells, with 130 when a person
  * stops it.
  */
@@ -20,6 +20,8 @@ import { clean, conclude, sayWhatBecame } from "./demo/Ending.js"
 import { send, show, untilDone, worker } from "./demo/Play.js"
 import * as Stage from "./demo/Stage.js"
 import { longFactor, visibilitySeconds } from "./demo/Story.js"
+import { StoryFailed } from "./demo/StoryFailed.js"
+import * as Drills from "./drill/Drills.js"
 import { reportingFailures } from "./Failures.js"
 import * as Logging from "./Logging.js"
 import type { Progress } from "./render/RenderProtocol.js"
@@ -66,9 +68,28 @@ const stage = Layer.build(Stage.layer).pipe(
   Effect.scoped
 )
 
+/** The environment of whoever runs the demo, without settings of a worker: the demo is the same everywhere. */
+const plainEnvironment = () =>
+  Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith("REPORT_")))
+
+/** What a deploy should be tried with, at the demo's own settings. */
+const drills = Effect.gen(function* () {
+  yield* Console.log(
+    "\nThe three drills before a deploy, each with workers as processes of their own, some of which are killed …\n"
+  )
+  const all = yield* Drills.all(plainEnvironment())
+  yield* Console.log(Drills.render(all))
+  const wrong = all.flatMap((d) => d.wrong.map((what) => `  ${d.drill}: ${what}`))
+  if (wrong.length > 0) {
+    return yield* new StoryFailed({ reason: ["", "The drills did not come out right:", ...wrong].join("\n") })
+  }
+  yield* Console.log("\nAll three came out right. On your own settings: npm run drill")
+})
+
 const demo = Console.log(`Starting a local SQS and ${Stage.settings.concurrency} render threads …`).pipe(
   Effect.andThen(clean),
   Effect.andThen(stage),
+  Effect.andThen(drills),
   Effect.provide(NodeFileSystem.layer),
   // The board tells what a worker's log would.
   Effect.provide(Logging.layer(LogLevel.Error))

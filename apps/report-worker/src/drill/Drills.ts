@@ -101,8 +101,10 @@ const until = (
   return Effect.raceAll([Effect.asVoid(wait), ended])
 }
 
-const receivesOf = (stage: Stage.Stage, row: JobRow | undefined) =>
-  row?.messageId === undefined ? 0 : (stage.lifeOf(row.messageId)?.deliveries.length ?? 0)
+const deliveriesOf = (stage: Stage.Stage, row: JobRow | undefined) =>
+  row?.messageId === undefined ? [] : (stage.lifeOf(row.messageId)?.deliveries ?? [])
+
+const receivesOf = (stage: Stage.Stage, row: JobRow | undefined) => deliveriesOf(stage, row).length
 
 const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`
 
@@ -218,7 +220,10 @@ const undeleted = (environment: NodeJS.ProcessEnv) =>
     const startedAt = yield* Clock.currentTimeMillis
     const seconds = Duration.toSeconds(stage.visibility)
     const first = yield* WorkerProcess.start(stage.environment)
-    yield* until(drill, stage, "stored", seconds, "its end", first, (row) => row.state === "completed")
+    const refused = (row: JobRow) =>
+      row.state === "completed" &&
+      deliveriesOf(stage, row).some((d) => d.asks.some((ask) => ask.kind === "delete" && ask.outcome !== undefined))
+    yield* until(drill, stage, "stored", seconds, "its end and a delete that fails", first, refused)
     // nobody is there any more who remembers it: the ledger has to
     yield* first.kill
     yield* stage.failDeletes(false)
