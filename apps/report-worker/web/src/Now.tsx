@@ -122,7 +122,7 @@ const Throughput = () => {
           <div class="axis">
             <span>−{duration(minutes * 60_000)}</span>
             <span>{`≤ ${most}`}</span>
-            <span>{t("now")}</span>
+            <span>{t("atNow")}</span>
           </div>
           <p class="about">
             <i class="key good" /> {t("success")} {total} <i class="key bad" /> {t("failure")} {failed}

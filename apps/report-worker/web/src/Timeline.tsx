@@ -79,7 +79,7 @@ const Ticks = () => {
         <g key={offset}>
           <line x1={x(now + offset)} x2={x(now + offset)} y1={13} y2={18} />
           <text x={x(now + offset)} y={10}>
-            {offset === 0 ? t("now") : `${offset < 0 ? "−" : "+"}${duration(Math.abs(offset))}`}
+            {offset === 0 ? t("atNow") : `${offset < 0 ? "−" : "+"}${duration(Math.abs(offset))}`}
           </text>
         </g>
       ))}

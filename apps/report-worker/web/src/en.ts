@@ -3,6 +3,7 @@ export const words = {
   title: "Report worker",
   skip: "Skip to content",
   now: "Now",
+  atNow: "now",
   jobs: "Jobs",
   deadLetters: "Dead letters",
   review: "Review",
