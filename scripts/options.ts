@@ -35,7 +35,8 @@ capitals: \`concurrency\` is \`WORKER_CONCURRENCY\`, \`lease.extendBy\` is \`WOR
 ## What is held against the real queue
 
 At start the options are compared with what SQS tells of the queue. These are faults, and nothing is received: the queue is of
-another kind than its contract says; no \`lease.visibility\` is given and the queue's own is 0, or may not be read; a receive would
+another kind than its contract says; no \`lease.visibility\` is given and the queue's own is 0, or may not be read; the heartbeat
+leaves no time for a beat before the visibility, given or the queue's own, ends ([the rule](lease.md#the-heartbeat)); a receive would
 wait longer than the client does; a timeout of \`policy\` is beyond \`lease.limit\`; \`deadLetterQueue\` is the queue itself, of
 another kind, or cannot be found. They are told together with the faults of the options themselves.
 
