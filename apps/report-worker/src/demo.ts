@@ -1,6 +1,6 @@
 /**
  * `npm run demo`: the story of a visibility timeout on twelve jobs, and the three drills before a deploy. The worker is the real one, on the real AWS SDK; only
- * the SQS is a local one. It ends with exit code 0 only if every job came out as the story tells, with 130 when a person
+ * the SQS is a local one. With `--serve` it shows the operations page on live load instead. It ends with exit code 0 only if every job came out as the story tells, with 130 when a person
  * stops it.
  */
 import * as SqsServer from "@effect-sqs/testing/SqsServer"
@@ -95,8 +95,22 @@ const demo = Console.log(`Starting a local SQS and ${Stage.settings.concurrency}
   Effect.provide(Logging.layer(LogLevel.Error))
 )
 
-NodeRuntime.runMain(reportingFailures(demo), {
+const [argument, ...more] = process.argv.slice(2)
+
+const asked: Effect.Effect<unknown, { readonly message: string }> =
+  argument === undefined
+    ? demo
+    : argument === "--serve" && more.length === 0
+      ? // only here: the demo does without the page
+        Effect.flatMap(
+          Effect.promise(() => import("./demo/Serve.js")),
+          ({ serve }) => serve
+        )
+      : Effect.fail({ message: `${argument} is not understood: npm run demo, or npm run demo -- --serve` })
+
+NodeRuntime.runMain(reportingFailures(asked), {
   disableErrorReporting: true,
+  disablePrettyLogger: true,
   teardown: (exit, onExit) =>
     onExit(Exit.isSuccess(exit) ? 0 : Cause.isInterruptedOnly(exit.cause) ? stoppedExitCode : 1)
 })
