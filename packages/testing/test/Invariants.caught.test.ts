@@ -198,6 +198,21 @@ const bad: Record<string, ReadonlyArray<Case>> = {
   ],
   groupOrder: [
     {
+      name: "behind one that SQS itself removed, before anything could tell",
+      journal: () =>
+        new Builder()
+          .sent("a", "g")
+          .sent("b", "g")
+          .receive(["a", "b"], 30)
+          .start("a#1")
+          .end("a#1", "failure")
+          .change("a#1", 5)
+          .at(5)
+          .deadLettered("a")
+          .start("b#1"),
+      expectations: { kind: "fifo" }
+    },
+    {
       name: "two at once",
       journal: () => new Builder().sent("a", "g").sent("b", "g").receive(["a", "b"], 30).start("b#1").start("a#1"),
       expectations: { kind: "fifo" }

@@ -37,9 +37,18 @@ const ofGroup = (lives: ReadonlyArray<MessageLife>, mine: ReadonlySet<Delivery>)
       findings.push(ofDelivery(delivery, at, `run started while ${other.delivery.messageId} of its group was running`))
     }
     while (settled < position && isGone(lives[settled]!, delivery, index)) settled++
+    /** what was given out since it was removed, and stands between, tells that it is gone: also when it was not run */
+    const isTold = (life: MessageLife, i: number) =>
+      lives
+        .slice(i + 1, position)
+        .some((later) =>
+          later.deliveries.some(
+            (d) => mine.has(d) && d.arrived !== undefined && d.arrived.index < index && isGone(life, d, index)
+          )
+        )
     const before = lives
       .slice(settled, position)
-      .find((life) => life.deliveries.length > 0 && !isGone(life, delivery, index))
+      .find((life, i) => life.deliveries.length > 0 && !isGone(life, delivery, index) && !isTold(life, settled + i))
     if (before !== undefined) {
       findings.push(ofDelivery(delivery, at, `run started before ${before.messageId} of its group was confirmed`))
     }
