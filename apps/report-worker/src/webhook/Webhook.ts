@@ -177,7 +177,7 @@ const make = (options: WebhookOptions): typeof Webhook.Service => {
       const { statusUrl } = target
       if (statusUrl === undefined) return Effect.succeed(Verdict.StillUnknown())
       return Effect.gen(function* () {
-        const url = new URL(statusUrl)
+        const url = yield* Effect.try({ try: () => new URL(statusUrl), catch: (e) => e as TypeError })
         url.searchParams.set("key", call.ref)
         const askedAt = yield* Clock.currentTimeMillis
         const answer: Answer = yield* send(url.href, { method: "GET", headers: { "cache-control": "no-store" } })
