@@ -19,4 +19,4 @@ export const dataVersion = "vega-datasets-3.2.1"
  * @since 0.1.0
  * @category constants
  */
-export const layoutVersion = 2
+export const layoutVersion = 3

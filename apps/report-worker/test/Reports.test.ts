@@ -5,6 +5,7 @@ import { createRequire } from "node:module"
 import path from "node:path"
 import { gunzipSync } from "node:zlib"
 import { dataFile, routesCsv, strikesCsv } from "../scripts/seed-data.js"
+import * as RouteData from "../src/data/RouteData.js"
 import { codeOf } from "../src/report/Cells.js"
 import { describe as describeReport } from "../src/report/Describe.js"
 import { RouteTrafficJob, WildlifeStrikesJob } from "../src/ReportJob.js"
@@ -78,6 +79,8 @@ describe("the wildlife-strikes report", () => {
 
   it.effect("says what there is not", () =>
     Effect.gen(function* () {
+      const nowhere = yield* Effect.flip(routes({ state: "XX" }))
+      assert.strictEqual(nowhere.message, "no state has the code XX: check the code")
       const unknown = yield* Effect.flip(wildlife({ state: "XX" }))
       assert.strictEqual(unknown.message, "no state has the code XX: check the code")
       const none = yield* Effect.flip(wildlife({ state: "WY" }))
@@ -123,6 +126,15 @@ describe("the route-traffic report", () => {
       const count = (from: string, to: string) => Number(legs.find(([a, b]) => a === from && b === to)![2])
       assert.deepStrictEqual(inside.slice(2, 4), [count("LAX", "SFO"), count("SFO", "LAX")])
       assert.strictEqual(report.title, "노선 교통량 보고서")
+      // both ends of a route inside the state are reached from it
+      const { airports } = yield* RouteData.load
+      const isHere = (iata: string) => airports.get(iata)?.state === "CA"
+      const reached = new Set(
+        legs.flatMap(([from, to]) => [...(isHere(from!) ? [to!] : []), ...(isHere(to!) ? [from!] : [])])
+      )
+      assert.strictEqual(report.tiles[2]!.value, String(reached.size))
+      const own = report.tables[0]!.rows.find((r) => codeOf(r[0]!) === "CA")!
+      assert.strictEqual(own[1], [...reached].filter(isHere).length)
     })
   )
 

@@ -8,7 +8,8 @@ import { whole } from "../ReportText.js"
 import { type Mark, rect, rule, type Size, text } from "./Mark.js"
 import { palette } from "./Palette.js"
 
-const margin = { top: 4, right: 10, bottom: 20, left: 200 }
+/** At the right half of the last label has room. */
+const margin = { top: 4, right: 16, bottom: 20, left: 200 }
 const valueWidth = 46
 const gap = 8
 

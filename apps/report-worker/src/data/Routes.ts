@@ -5,7 +5,7 @@
  */
 import { group } from "d3-array"
 import * as Effect from "effect/Effect"
-import { NoRoutes, UnknownAirport } from "../ReportError.js"
+import { NoRoutes, UnknownAirport, UnknownState } from "../ReportError.js"
 import type { RouteTrafficJob } from "../ReportJob.js"
 import type { Airport } from "./FlightData.js"
 import type { RouteData } from "./RouteData.js"
@@ -59,7 +59,7 @@ export interface Routes {
 const unknown = (iata: string): Airport => ({ iata, city: "", state: "", name: "" })
 
 /**
- * Works the report out. Fails when the airport is not in the data, or the state has no flights.
+ * Works the report out. Fails when the airport is not in the data, there is no such state, or it has no flights.
  *
  * @since 0.1.0
  * @category constructors
@@ -67,11 +67,14 @@ const unknown = (iata: string): Airport => ({ iata, city: "", state: "", name: "
 export const make = (
   job: RouteTrafficJob,
   { airports, legs }: RouteData
-): Effect.Effect<Routes, UnknownAirport | NoRoutes> => {
+): Effect.Effect<Routes, UnknownAirport | UnknownState | NoRoutes> => {
   const airportOf = (iata: string): Airport => airports.get(iata) ?? unknown(iata)
   const airport = job.airport === undefined ? undefined : airports.get(job.airport)
   if (job.airport !== undefined && airport === undefined) {
     return Effect.fail(new UnknownAirport({ airport: job.airport }))
+  }
+  if (job.state !== undefined && !stateNames.has(job.state)) {
+    return Effect.fail(new UnknownState({ state: job.state }))
   }
   const subject = airport ?? stateNames.get(job.state!) ?? job.state!
   const isHere = (iata: string) => (airport === undefined ? airportOf(iata).state === job.state : iata === airport.iata)
@@ -98,6 +101,9 @@ export const make = (
     inbound: r.inbound,
     both: r.outbound + r.inbound
   })).sort((a, b) => b.both - a.both || (a.here.iata + a.there.iata < b.here.iata + b.there.iata ? -1 : 1))
+  /** the airports at the other end; of a route inside the state each end is the other's */
+  const reachedBy = (routes: ReadonlyArray<Route>) =>
+    new Set(routes.flatMap((r) => [r.there.iata, ...(isHere(r.there.iata) ? [r.here.iata] : [])])).size
   const flights = all.reduce((sum, r) => sum + r.both, 0)
   const states = Array.from(
     group(all, (r) => r.there.state),
@@ -106,7 +112,7 @@ export const make = (
       return {
         code,
         name: stateNames.get(code) ?? code,
-        airports: new Set(members.map((r) => r.there.iata)).size,
+        airports: reachedBy(members),
         flights: n,
         share: n / flights
       }
@@ -115,7 +121,7 @@ export const make = (
   return Effect.succeed({
     subject,
     flights,
-    reached: new Set(all.map((r) => r.there.iata)).size,
+    reached: reachedBy(all),
     routes: all,
     states
   })

@@ -9,7 +9,7 @@ import { rankedBars } from "../chart/RankedBars.js"
 import type { Airport } from "../data/FlightData.js"
 import * as RouteData from "../data/RouteData.js"
 import * as Routes from "../data/Routes.js"
-import type { NoRoutes, SourceUnavailable, UnknownAirport } from "../ReportError.js"
+import type { NoRoutes, SourceUnavailable, UnknownAirport, UnknownState } from "../ReportError.js"
 import type { RouteTrafficJob } from "../ReportJob.js"
 import { whole } from "../ReportText.js"
 import type { Chart, Report, Table } from "./Report.js"
@@ -100,7 +100,7 @@ const routes = (report: Routes.Routes, t: RouteText): Table => {
  */
 export const routeTrafficReport = (
   job: RouteTrafficJob
-): Effect.Effect<Report, SourceUnavailable | UnknownAirport | NoRoutes> =>
+): Effect.Effect<Report, SourceUnavailable | UnknownAirport | UnknownState | NoRoutes> =>
   Effect.gen(function* () {
     const report = yield* Routes.make(job, yield* RouteData.load)
     const t = textOf(job.locale)
