@@ -83,7 +83,7 @@ export class Groups<M extends Member> {
       this.leftBehind(id, group, member)
       return undefined
     }
-    const waiting = group.behind.filter((m) => m.phase === "waiting")
+    const waiting = inOrder(group.behind)
     this.groups.delete(id)
     if (isGone(settled)) return this.next(id, waiting)
     // it is here again already: what came with it or after it is in order
@@ -130,9 +130,9 @@ export class Groups<M extends Member> {
     return 0
   }
 
-  private hold(id: string, before: ReadonlyArray<string>, behind: Array<M>, ms: number): void {
+  private hold(id: string, before: ReadonlyArray<string>, behind: ReadonlyArray<M>, ms: number): void {
     const cancel = this.forker.after(ms, () => this.goneElsewhere(id))
-    this.groups.set(id, { head: undefined, behind, failed: { before, cancel } })
+    this.groups.set(id, { head: undefined, behind: [...behind], failed: { before, cancel } })
     this.blocked++
   }
 
@@ -144,7 +144,7 @@ export class Groups<M extends Member> {
     const group = this.groups.get(id)
     if (group?.failed === undefined) return
     this.closeGroup(id, group)
-    const [first, ...others] = group.behind.filter((m) => m.phase === "waiting")
+    const [first, ...others] = inOrder(group.behind)
     if (first === undefined) return
     if (others.length > 0) {
       this.held += others.length
@@ -170,6 +170,14 @@ export class Groups<M extends Member> {
     if (group.head === undefined && group.behind.length === 0) this.closeGroup(id, group)
     giveBack(after)
   }
+}
+
+/** Those that may go on. One that is on its way back already must not be overtaken: what is behind it goes back too. */
+const inOrder = <M extends Member>(members: ReadonlyArray<M>): ReadonlyArray<M> => {
+  const at = members.findIndex((m) => m.phase !== "waiting")
+  if (at < 0) return members
+  giveBack(members.slice(at))
+  return members.slice(0, at)
 }
 
 const giveBack = (members: ReadonlyArray<Member>) => {
