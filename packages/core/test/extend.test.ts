@@ -195,52 +195,6 @@ describe("A14 extending by hand", () => {
     )
   )
 
-  for (const [what, fault] of [
-    ["lost", Fault.loseReply],
-    ["never given", Fault.hangAfter]
-  ] as const) {
-    it.effect(`cut short, and the answer is ${what}: the lease is believed to be as short as was asked`, () =>
-      play(
-        {
-          queue: { faults: onChanges(fault) },
-          worker: { lease: { heartbeat: "off" } },
-          handler: job(seconds(20), (d) => Effect.delay(d.extend("2 seconds"), 5_000)),
-          expect: { drained: false }
-        },
-        (stage) =>
-          Effect.gen(function* () {
-            yield* Effect.sleep("7.1 seconds")
-            const [first] = stage.deliveries()
-            assert.deepInclude(first!.runs[0], { outcome: "interrupted" })
-            assert.isBelow(first!.runs[0]!.ended!.at, first!.deadlines[1]!.until)
-          })
-      )
-    )
-  }
-
-  for (const [what, fault] of [
-    ["refused for now", Fault.error("OverLimit")],
-    ["throttled", Fault.error("RequestThrottled")]
-  ] as const) {
-    it.effect(`cut short, and that is ${what}: the lease is as it was`, () =>
-      play(
-        {
-          queue: { faults: onChanges(fault) },
-          worker: { lease: { heartbeat: "off" } },
-          handler: job(seconds(20), (d) =>
-            Effect.ignore(Effect.timeout(Effect.delay(d.extend("2 seconds"), 5_000), 6_000))
-          )
-        },
-        (stage) =>
-          Effect.gen(function* () {
-            yield* Effect.sleep("25 seconds")
-            assertOnce(stage, 1)
-            assert.deepStrictEqual(lossesOf(stage), [])
-          })
-      )
-    )
-  }
-
   it.effect("given up before it has left: nothing is asked, and the lease is as it was", () =>
     play(
       {

@@ -107,7 +107,7 @@ export class HeldLease implements Watched {
       const entry = { receiptHandle: this.owner.receiptHandle, visibilityTimeoutSeconds: seconds }
       const timing = { sendBy: before.nextBeatAt, patient: !byHand, until: before.deadline, retried: false }
       this.onWire = true
-      const takeBack = visibility.add(entry, timing, (result, sentAt) => {
+      const answered = (result: EntryResult | undefined, sentAt: number) => {
         this.unsend = undefined
         if (result?._tag === "Done") {
           become(Lease.extended(before, settings, sentAt, seconds))
@@ -117,17 +117,19 @@ export class HeldLease implements Watched {
         if (result?._tag === "Failed" && Heartbeat.isRefusal(result.error)) this.lose("refused", result.error)
         this.becameQuiet()
         done(result)
-      })
+      }
+      // a slot cut short by hand may be so from then on, though no answer ever says it
+      const leaves = (at: number) => {
+        const asked = Lease.extended(before, settings, at, seconds)
+        if (asked.deadline < before.deadline) become(asked)
+      }
+      const takeBack = visibility.add(entry, timing, answered, leaves)
       this.unsend = () => {
         if (!takeBack()) return
         this.unsend = undefined
-        become(before)
         this.becameQuiet()
         done(undefined)
       }
-      // a slot cut short by hand may be so though no answer ever says it
-      const asked = Lease.extended(before, settings, clock.now(), seconds)
-      if (asked.deadline < before.deadline) become(asked)
       giveUp = () => {
         this.unsend?.()
         done(undefined)

@@ -32,6 +32,7 @@ interface Item<Entry> {
   readonly entry: Entry
   readonly timing: Timing
   readonly answer: Answer
+  readonly leaves: ((at: number) => void) | undefined
   tries: number
   /** of its last try */
   failure: EntryResult | undefined
@@ -69,9 +70,12 @@ export class Batcher<Entry> {
     private readonly clock: LeaseClock
   ) {}
 
-  /** `answer` is called once; the returned function takes the entry back if it was not sent, and says whether so. */
-  add(entry: Entry, timing: Timing, answer: Answer): () => boolean {
-    const item: Item<Entry> = { entry, timing, answer, tries: 0, failure: undefined, sentAt: 0 }
+  /**
+   * `answer` is called once, `leaves` whenever a call with the entry is about to leave. The returned function takes the
+   * entry back if it was not sent, and says whether so.
+   */
+  add(entry: Entry, timing: Timing, answer: Answer, leaves?: (at: number) => void): () => boolean {
+    const item: Item<Entry> = { entry, timing, answer, leaves, tries: 0, failure: undefined, sentAt: 0 }
     this.enqueue([item])
     return () => {
       const i = this.items.indexOf(item)
@@ -140,6 +144,7 @@ export class Batcher<Entry> {
     const sent = Effect.suspend(() => send(batch.map((i) => i.entry)))
     const onTimeout = () =>
       new NetworkError({ operation, queue, code: "TimeoutError", detail: `no answer within ${callTimeoutMs} ms` })
+    for (const item of batch) item.leaves?.(now)
     within(this.forker, callTimeoutMs, sent, onTimeout, (exit) => this.answered(batch, now, exit))
   }
 
