@@ -12,7 +12,9 @@ import * as SqsServer from "@effect-sqs/testing/SqsServer"
 import * as VirtualSqs from "@effect-sqs/testing/VirtualSqs"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as HttpServer from "@effect/platform/HttpServer"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -22,37 +24,65 @@ import { Control } from "../../src/http/Control.js"
 import { Health } from "../../src/http/Health.js"
 import * as Live from "../../src/http/Live.js"
 import * as Server from "../../src/http/Server.js"
-import * as Database from "../../src/jobs/Database.js"
 import { type ReportJob, reportJobs } from "../../src/ReportJob.js"
 import * as FolderStore from "../../src/store/FolderStore.js"
-import { temporaryFolder } from "../jobs/backend.js"
+import { type Backend, sqlite, temporaryFolder } from "../jobs/backend.js"
 
 export const queue = "jobs"
 
-const sqs = Layer.unwrapEffect(
-  Effect.map(SqsServer.SqsServer, ({ url }) => {
-    const options = {
-      endpoint: url,
-      region: "us-east-1",
-      credentials: { accessKeyId: "local", secretAccessKey: "local" }
-    }
-    return Layer.mergeAll(
-      AwsSqs.layerWith(options),
-      SqsInspector.layerWith(options),
-      RedriveMoveTasks.layerWith(options)
-    )
-  })
-).pipe(
-  Layer.provide(SqsServer.layer({ host: "127.0.0.1", port: 0 })),
-  Layer.provideMerge(
-    VirtualSqs.layer({
-      queues: [
-        "jobs-dlq",
-        { name: queue, attributes: { VisibilityTimeout: 30 }, deadLetters: { queue: "jobs-dlq", maxReceiveCount: 3 } }
-      ]
+/** a clock that goes so many times as fast: a look into a dead-letter queue waits for seconds of SQS */
+const hasty = (times: number): Clock.Clock => {
+  const clock = Clock.make()
+  const began = clock.unsafeCurrentTimeMillis()
+  const ms = () => began + (clock.unsafeCurrentTimeMillis() - began) * times
+  return {
+    ...clock,
+    unsafeCurrentTimeMillis: ms,
+    unsafeCurrentTimeNanos: () => BigInt(Math.round(ms())) * 1_000_000n,
+    currentTimeMillis: Effect.sync(ms),
+    currentTimeNanos: Effect.sync(() => BigInt(Math.round(ms())) * 1_000_000n),
+    sleep: (duration) => clock.sleep(Duration.times(duration, 1 / times))
+  }
+}
+
+const underClock = <A, E, R>(layer: Layer.Layer<A, E, R>, clock: Clock.Clock): Layer.Layer<A, E, R> =>
+  Layer.scopedContext(Effect.withClock(Layer.build(layer), clock))
+
+const sqs = (times: number) =>
+  Layer.unwrapEffect(
+    Effect.map(SqsServer.SqsServer, ({ url }) => {
+      const options = {
+        endpoint: url,
+        region: "us-east-1",
+        credentials: { accessKeyId: "local", secretAccessKey: "local" }
+      }
+      return Layer.mergeAll(
+        AwsSqs.layerWith(options),
+        SqsInspector.layerWith(options),
+        RedriveMoveTasks.layerWith(options)
+      )
     })
+  ).pipe(
+    Layer.provideMerge(
+      underClock(
+        SqsServer.layer({ host: "127.0.0.1", port: 0 }).pipe(
+          Layer.provideMerge(
+            VirtualSqs.layer({
+              queues: [
+                "jobs-dlq",
+                {
+                  name: queue,
+                  attributes: { VisibilityTimeout: 30 },
+                  deadLetters: { queue: "jobs-dlq", maxReceiveCount: 3 }
+                }
+              ]
+            })
+          )
+        ),
+        hasty(times)
+      )
+    )
   )
-)
 
 export interface Site {
   readonly url: string
@@ -62,12 +92,16 @@ export interface Site {
 
 export class TheSite extends Context.Tag("test/Site")<TheSite, Site>() {}
 
-export type Options = Partial<Pick<Server.ServerOptions, "tokens" | "hosts" | "readOnly" | "host">>
+export interface Options extends Partial<Pick<Server.ServerOptions, "tokens" | "hosts" | "readOnly" | "host">> {
+  readonly backend?: Backend
+  /** how many times as fast the time of SQS goes */
+  readonly sqsTimes?: number
+}
 
 /** the services of a site, and the site itself */
-export const site = (options: Options = {}) =>
+export const site = ({ backend = sqlite, sqsTimes = 1, ...options }: Options = {}) =>
   Layer.unwrapScoped(
-    Effect.map(temporaryFolder, (folder) =>
+    Effect.map(Effect.all([temporaryFolder, backend.fresh]), ([folder, database]) =>
       Layer.effect(
         TheSite,
         Effect.map(HttpServer.HttpServer, ({ address }) => {
@@ -98,8 +132,8 @@ export const site = (options: Options = {}) =>
         Layer.provideMerge(Control.layer),
         Layer.provideMerge(Health.layer),
         Layer.provideMerge(FolderStore.layer(path.join(folder, "artifacts"))),
-        Layer.provideMerge(Database.layer({ _tag: "SqliteFile", filename: path.join(folder, "jobs.db") })),
-        Layer.provideMerge(sqs),
+        Layer.provideMerge(database),
+        Layer.provideMerge(sqs(sqsTimes)),
         Layer.provideMerge(NodeFileSystem.layer)
       )
     )
