@@ -14,7 +14,6 @@ import type { Delivery, HandlerOptions } from "./Delivery.js"
 import { open, type Opened } from "./internal/consumer.js"
 import type { LiveDelivery } from "./internal/delivery.js"
 import type { Run } from "./internal/host.js"
-import * as Policy from "./Policy.js"
 import type { PollError } from "./Poller.js"
 import type { Redelivery } from "./Redelivery.js"
 import type { Sqs } from "./Sqs.js"
@@ -112,15 +111,9 @@ export const make = <A, I, RS, E, R, RRedelivery = never, RPolicy = never, RBody
 ): Effect.Effect<Consumer, StartError, Sqs | RS | R | RRedelivery | RPolicy | RBody | RListener | Scope.Scope> =>
   Effect.map(
     openWith(queue, options, (opened) => {
-      const { policy } = options
-      const bounded = (d: LiveDelivery<A>) =>
-        policy === undefined
-          ? handler(d.body, d)
-          : // each try calls the handler anew
-            Policy.apply(policy)(Effect.suspend(() => handler(d.body, d)))
       const run: Run<LiveDelivery<A>> = {
         // the consumer's fibers have all that it needs
-        handler: (d) => opened.traced(bounded(d) as Effect.Effect<void, unknown>, d.message),
+        handler: (d) => opened.traced(d.tries(handler, options.policy) as Effect.Effect<void, unknown>, d.message),
         redelivery: opened.redelivery,
         onLeaseLost: options.onLeaseLost ?? "interrupt"
       }

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import { hasProperty } from "effect/Predicate"
+import type * as Runtime from "effect/Runtime"
 import * as Schedule from "effect/Schedule"
 import * as ScheduleDecision from "effect/ScheduleDecision"
 import * as ScheduleIntervals from "effect/ScheduleIntervals"
@@ -71,6 +72,16 @@ const of = <N extends string, R>(
   decide: Redelivery<N, R>["decide"],
   delays: Redelivery<N, R>["delays"] = undefined
 ): Redelivery<N, R> => Object.assign(Object.create(Proto), { decide, delays })
+
+/**
+ * A policy with what it needs.
+ *
+ * @internal
+ */
+export const provided = <N extends string, R>(
+  policy: Redelivery<N, R>,
+  runtime: Runtime.Runtime<R>
+): Redelivery<string> => of((failure) => Effect.provide(policy.decide(failure), runtime))
 
 const MAX_REASON_CHARS = 256
 

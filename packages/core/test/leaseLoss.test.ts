@@ -1,8 +1,8 @@
 /** How a lease is lost, and what becomes of the handler, of its result and of the message. */
-import { type Delivery, Redelivery, Settlement } from "@effect-sqs/core"
+import { type Delivery, Policy, Redelivery, Settlement } from "@effect-sqs/core"
 import { Fault, JournalQuery } from "@effect-sqs/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { asked, assertOnce, eventsOf, play, seconds, settledOf, lossesOf } from "./stage.js"
 
 const onBeats = Fault.on("ChangeMessageVisibilityBatch")
@@ -184,6 +184,28 @@ describe("rows", () => {
           // one had begun before the stall, and the others ran later, under new leases
           assert.strictEqual(stage.view().runs.length, 6)
           assert.strictEqual((yield* stage.sqs.messages("jobs")).length, 0)
+        })
+    )
+  )
+
+  it.effect("A13 nor does a retry of the policy that was due meanwhile begin", () =>
+    play(
+      {
+        worker: { policy: Policy.make({ retry: Schedule.spaced("5 seconds") }) },
+        handler: () => Effect.sleep(seconds(5)).pipe(Effect.zipRight(Effect.fail("again"))),
+        remote: true,
+        expect: { mayRunOut: true }
+      },
+      (stage) =>
+        Effect.gen(function* () {
+          yield* Effect.sleep("8 seconds")
+          yield* stage.worker.stall("45 seconds")
+          yield* Effect.sleep("1 second")
+          const [first] = stage.deliveries()
+          assert.deepStrictEqual(lossesOf(stage), [{ at: seconds(53), reason: "stalled" }])
+          assert.strictEqual(first!.runs.length, 1)
+          assert.deepStrictEqual(first!.asks, [])
+          assert.strictEqual(eventsOf(stage, "RunEnded")[0]?.outcome, "interrupted")
         })
     )
   )

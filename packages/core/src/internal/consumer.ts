@@ -141,8 +141,8 @@ export const open = <A, RP, R>(
       forker,
       leaseClock
     )
-    const provide = (policy: Redelivery.Redelivery<string, RP>): Redelivery.Redelivery<string> =>
-      Redelivery.make((failure) => Effect.provide(policy.decide(failure), runtime as Runtime.Runtime<RP>))
+    const provide = (policy: Redelivery.Redelivery<string, RP>) =>
+      Redelivery.provided(policy, runtime as Runtime.Runtime<RP>)
     const redelivery = provide(givenRedelivery)
     const undecodable = o.undecodable ?? (started.deadLetterUrl === undefined ? givenRedelivery : Redelivery.deadLetter)
     const dispatcher: Dispatcher<A> = new Dispatcher<A>({

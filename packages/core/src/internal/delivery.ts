@@ -3,7 +3,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
-import type * as Runtime from "effect/Runtime"
 import type { Delivery, HandlerOptions } from "../Delivery.js"
 import * as Lease from "../Lease.js"
 import * as Policy from "../Policy.js"
@@ -131,6 +130,16 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     const fiber = forker.fork(Effect.suspend(() => run.handler(this)))
     this.fiber = fiber
     fiber.addObserver((exit) => this.ended(exit))
+  }
+
+  /** Each try calls the handler anew. One whose pause outlived the lease, as that of a process that slept, does not begin. */
+  tries<E, R, R2>(
+    handler: (body: A, delivery: Delivery<A>) => Effect.Effect<void, E, R>,
+    policy: Policy.Policy<any, R2> | undefined
+  ): Effect.Effect<void, unknown, R | R2> {
+    if (policy === undefined) return handler(this.body, this)
+    const isOver = () => this.run!.onLeaseLost === "interrupt" && this.lease.over() !== undefined
+    return Policy.apply(policy)(Effect.suspend(() => (isOver() ? Effect.interrupt : handler(this.body, this))))
   }
 
   private ended(exit: Exit.Exit<unknown, unknown>): void {
@@ -331,14 +340,10 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     return Effect.flatMap(Effect.runtime<R | R2 | R3>(), (runtime) => {
       const taken = this.claim()
       if (taken !== undefined) return Effect.succeed(taken)
-      const policy = options?.policy
+      const { redelivery } = options ?? {}
       const run: Run<LiveDelivery<A>> = {
-        handler: () => {
-          const once = Effect.suspend(() => handler(this.body, this))
-          const bounded = policy === undefined ? once : Policy.apply(policy)(once)
-          return Effect.provide(this.host.traced(bounded, this.message), runtime)
-        },
-        redelivery: options?.redelivery === undefined ? this.host.redelivery : provided(options.redelivery, runtime),
+        handler: () => Effect.provide(this.host.traced(this.tries(handler, options?.policy), this.message), runtime),
+        redelivery: redelivery === undefined ? this.host.redelivery : Redelivery.provided(redelivery, runtime),
         onLeaseLost: options?.onLeaseLost ?? "interrupt"
       }
       this.host.run(this, run)
@@ -391,9 +396,3 @@ const halfway = (from: number, to: number) => (from + to) / 2
 /** Where one part of parallel work fails the others are interrupted: that is a failure. */
 const outcomeOf = (exit: Exit.Exit<unknown, unknown>) =>
   Exit.isSuccess(exit) ? "success" : Cause.isInterruptedOnly(exit.cause) ? "interrupted" : "failure"
-
-/** A policy with what it needs. */
-const provided = <N extends string, R>(
-  policy: Redelivery.Redelivery<N, R>,
-  runtime: Runtime.Runtime<R>
-): Redelivery.Redelivery<string> => Redelivery.make((failure) => Effect.provide(policy.decide(failure), runtime))
