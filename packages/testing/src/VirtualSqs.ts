@@ -241,7 +241,7 @@ const makeService = (room: Room): VirtualSqs["Type"] => {
     openPolls: (queue) => directly("openPolls", (context) => room.polls.open(queueOf(context, queue))),
     journal: account.journal,
     api: (operation, input) =>
-      Effect.mapBoth(run(room, operation, input, room.options.baseUrl), {
+      Effect.mapBoth(run(room, { operation, input, baseUrl: room.options.baseUrl }), {
         onFailure: (error) => toError(operation, error),
         onSuccess: (answer) => answer as { readonly [key: string]: unknown }
       })

@@ -2,7 +2,10 @@ import { Sqs } from "@effect-sqs/core/Sqs"
 import * as Fault from "@effect-sqs/testing/Fault"
 import { layer, VirtualSqs, type VirtualSqsOptions } from "@effect-sqs/testing/VirtualSqs"
 import { assert, describe, it } from "@effect/vitest"
+import * as SimClock from "@effect-sqs/testing/SimClock"
+import type * as Journal from "@effect-sqs/testing/Journal"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 
@@ -168,6 +171,36 @@ describe("the port on a virtual SQS", () => {
       assert.deepStrictEqual(yield* Fiber.join(polling), [])
     }).pipe(jobs({ requestTimeout: "2 seconds", faults: Fault.hang.pipe(Fault.on("DeleteMessageBatch")) }))
   )
+
+  for (let seed = 0; seed < 8; seed++) {
+    it.effect(
+      `an answer and the time limit at one instant: the journal tells what the caller heard, seed ${seed}`,
+      () =>
+        Effect.gen(function* () {
+          const sqs = yield* Sqs
+          const virtual = yield* VirtualSqs
+          yield* virtual.send("jobs", "a")
+          const [message] = yield* sqs.receive(request(virtual.queueUrl("jobs")))
+          const worker = yield* SimClock.spawn(
+            "worker",
+            Effect.exit(sqs.deleteBatch(virtual.queueUrl("jobs"), [message!.receiptHandle]))
+          )
+          yield* Effect.delay(worker.stall("10 seconds"), 100)
+          const heard = yield* Effect.flatten(worker.await)
+          const ended = virtual.journal.entries.find(
+            (e) => e._tag === "CallEnded" && e.operation === "DeleteMessageBatch"
+          )
+          const told = (ended as Journal.CallEnded).outcome._tag
+          assert.strictEqual(told, Exit.isSuccess(heard) ? "Answered" : "Lost")
+        }).pipe(
+          jobs({
+            requestTimeout: "2 seconds",
+            faults: Fault.latency("1 second", { after: true }).pipe(Fault.on("DeleteMessageBatch"))
+          }),
+          (scene) => SimClock.run(scene, { seed, order: "random" })
+        )
+    )
+  }
 
   it.effect("a standard queue can hand out what is hidden, and in another order", () =>
     Effect.gen(function* () {

@@ -19,9 +19,12 @@ export const connectionReset = new ApiError("ConnectionReset", "ECONNRESET", "Th
 const asEffect = (result: Answer | ApiError): Effect.Effect<Answer, ApiError> =>
   result instanceof ApiError ? Effect.fail(result) : Effect.succeed(result)
 
-/** Ends a call that no fault struck. Where one did, `underFaults` says how it ended. */
+/** What a caller gets that has waited for its answer long enough. */
+const timedOut = (ms: number) => new ApiError("TimeoutError", "TimeoutError", `no answer within ${ms} ms`, 0, false, "")
+
+/** Ends a call that nothing stands around. Where something does, `watched` says how it ended. */
 const end = (room: Room, call: Call, result: Answer | ApiError): void => {
-  if (call.decision === undefined) room.end(call, () => room.outcomeOf(call, result))
+  if (!call.isWatched) room.end(call, () => room.outcomeOf(call, result))
 }
 
 /** A poll that can wait, be woken, and be left. */
@@ -48,7 +51,7 @@ const untilAnswered = (room: Room, call: Call, poll: Poll): Effect.Effect<Answer
       Effect.onInterrupt(() =>
         Effect.sync(() => {
           place.leave()
-          if (call.decision === undefined) room.end(call, () => ({ _tag: "Interrupted" }))
+          if (!call.isWatched) room.end(call, () => ({ _tag: "Interrupted" }))
         })
       )
     )
@@ -78,27 +81,41 @@ const underFaults = (room: Room, call: Call, decision: FaultPlan.FaultDecision):
     effect: carryOut(room, call),
     onError: (error) => asEffect(apiErrorOfCode(error.code, error.detail, error.httpStatus)),
     onReset: Effect.fail(connectionReset)
-  }).pipe(
-    Effect.withClock(room.clock),
-    Effect.onExit((exit) =>
-      Effect.sync(() =>
-        room.end(call, () => {
-          const error = errorOf(exit)
-          if (Exit.isSuccess(exit)) return room.outcomeOf(call, exit.value)
-          if (call.done) return { _tag: "Lost" }
-          return error === undefined ? { _tag: "Interrupted" } : room.outcomeOf(call, error)
-        })
-      )
+  }).pipe(Effect.withClock(room.clock))
+
+/** Writes down how a call ended for its caller. */
+const watched = (room: Room, call: Call, answer: Effect.Effect<Answer, ApiError>): Effect.Effect<Answer, ApiError> =>
+  Effect.onExit(answer, (exit) =>
+    Effect.sync(() =>
+      room.end(call, () => {
+        const error = errorOf(exit)
+        if (Exit.isSuccess(exit)) return room.outcomeOf(call, exit.value)
+        if (call.done) return { _tag: "Lost" }
+        return error === undefined ? { _tag: "Interrupted" } : room.outcomeOf(call, error)
+      })
     )
   )
 
-/** A call as an effect. */
-export const run = (room: Room, operation: string, input: Json, baseUrl: string): Effect.Effect<Answer, ApiError> =>
+/** A call as an effect. Its caller waits for an answer for `timeoutMs`, and hears of none that comes later. */
+export const run = (
+  room: Room,
+  request: { readonly operation: string; readonly input: Json; readonly baseUrl: string },
+  timeoutMs?: number
+): Effect.Effect<Answer, ApiError> =>
   Effect.withFiberRuntime((fiber) => {
     const scheduler = fiber.currentScheduler
     const process = scheduler instanceof Process ? scheduler.name : undefined
-    const call = room.begin(operation, input, baseUrl, process)
-    return call.decision === undefined ? carryOut(room, call) : underFaults(room, call, call.decision)
+    const call = room.begin(request.operation, request.input, request.baseUrl, process)
+    if (timeoutMs !== undefined) call.isWatched = true
+    const carriedOut = call.decision === undefined ? carryOut(room, call) : underFaults(room, call, call.decision)
+    const inTime =
+      timeoutMs === undefined
+        ? carriedOut
+        : Effect.timeoutFail(Effect.interruptible(carriedOut), {
+            duration: timeoutMs,
+            onTimeout: () => timedOut(timeoutMs)
+          })
+    return call.isWatched ? watched(room, call, inTime) : inTime
   })
 
 /** Who is answered by a callback. */
@@ -120,7 +137,7 @@ export const handle = (
 ): (() => void) => {
   const call = room.begin(request.operation, request.input, request.baseUrl)
   if (call.decision !== undefined) {
-    const fiber = runFork(runtime)(underFaults(room, call, call.decision))
+    const fiber = runFork(runtime)(watched(room, call, underFaults(room, call, call.decision)))
     fiber.addObserver((exit) => {
       const error = errorOf(exit)
       if (Exit.isSuccess(exit)) caller.answer(exit.value)

@@ -124,19 +124,15 @@ export const makePort = (room: Room, timeoutMs: number | undefined): Sqs.Sqs["Ty
     input: Json,
     turn: (answer: Answer) => A,
     waitMs = 0
-  ): Effect.Effect<A, SqsError> => {
-    const answered = Effect.mapBoth(run(room, operation, input, room.options.baseUrl), {
-      onFailure: (error) => toSqsError(operation, queue, error),
-      onSuccess: turn
-    })
-    return timeoutMs === undefined
-      ? answered
-      : Effect.timeoutFail(Effect.interruptible(answered), {
-          duration: waitMs + timeoutMs,
-          onTimeout: () =>
-            new NetworkError({ operation, queue, code: "TimeoutError", detail: `no answer within ${timeoutMs} ms` })
-        })
-  }
+  ): Effect.Effect<A, SqsError> =>
+    Effect.mapBoth(
+      run(
+        room,
+        { operation, input, baseUrl: room.options.baseUrl },
+        timeoutMs === undefined ? undefined : waitMs + timeoutMs
+      ),
+      { onFailure: (error) => toSqsError(operation, queue, error), onSuccess: turn }
+    )
   return {
     requestTimeoutMs: timeoutMs === undefined ? undefined : longestWaitMs + timeoutMs,
 

@@ -30,6 +30,8 @@ export interface Call {
   readonly startedAt: number
   /** `undefined`: no fault strikes this call */
   readonly decision: FaultPlan.FaultDecision | undefined
+  /** a fault or a time limit may keep the answer from the caller: its end is written down behind them */
+  isWatched: boolean
   /** it has had its effect */
   done: boolean
   ended: boolean
@@ -104,6 +106,7 @@ export class Room {
       baseUrl,
       startedAt,
       decision: struck ? decision : undefined,
+      isWatched: struck,
       done: false,
       ended: false
     }
