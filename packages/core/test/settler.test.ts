@@ -164,4 +164,18 @@ describe("a process that stalls", () => {
       })
     )
   )
+
+  it.effect("hears the answer that came meanwhile, though the call's own time is over", () =>
+    // in steps, as an answer takes several turns from the socket to its caller
+    bench({ send: (entries) => Effect.zipRight(Effect.sleep(900), Effect.delay(allDone(entries, 1), 0)) }, (b) =>
+      Effect.gen(function* () {
+        b.add(1)
+        yield* Effect.sleep(60)
+        yield* SimClock.stall("30 seconds")
+        yield* Effect.sleep(10)
+        assert.strictEqual(b.calls.length, 1)
+        assert.deepStrictEqual(b.answers.get(1)!.result, done)
+      })
+    )
+  )
 })

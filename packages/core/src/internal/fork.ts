@@ -33,6 +33,9 @@ export const make = <R>(runtime: Runtime.Runtime<R>, clock: Clock.Clock): Forker
 
 export const interrupt = (fiber: Fiber.RuntimeFiber<any, any>): void => fiber.unsafeInterruptAsFork(FiberId.none)
 
+/** When a process wakes from a sleep its time limits are over, and answers that came meanwhile are not read yet. */
+const LAST_LOOK_MS = 1
+
 /**
  * A call in a fiber of its own, cut when it takes longer than `ms`. One fiber and no race, since a busy consumer makes a
  * thousand of these a second. `done` gets its exit, a failure with `onTimeout` when it was cut.
@@ -46,9 +49,12 @@ export const within = <A, E>(
 ): Fiber.RuntimeFiber<A, E> => {
   let late = false
   const fiber = forker.fork(call)
-  const cancel = forker.after(ms, () => {
+  const cut = () => {
     late = true
     interrupt(fiber)
+  }
+  let cancel = forker.after(ms, () => {
+    cancel = forker.after(LAST_LOOK_MS, cut)
   })
   fiber.addObserver((exit) => {
     cancel()
