@@ -14,6 +14,7 @@ import { JobEvent } from "../jobs/JobEvent.js"
 import { DeliveryState, JobRow, JobState } from "../jobs/JobRow.js"
 import { JobId, ReportJob } from "../ReportJob.js"
 import { Access, CrossSite, Unauthorized } from "./Access.js"
+import { LengthRequired, NotJson, TooLarge, TooLong, UnknownHost } from "./Guard.js"
 import { problemAt } from "./Problem.js"
 import * as View from "./View.js"
 
@@ -251,5 +252,10 @@ export const Api = HttpApi.make("report-worker")
   .add(log.addError(Unavailable).middleware(Access).prefix("/api"))
   .add(me.middleware(Access).prefix("/api"))
   .add(session)
+  .addError(UnknownHost)
+  .addError(LengthRequired)
+  .addError(TooLarge)
+  .addError(TooLong)
+  .addError(NotJson)
   .annotate(OpenApi.Title, "Report worker")
   .annotate(OpenApi.Version, "0.1.0")

@@ -4,23 +4,58 @@
  *
  * @since 0.1.0
  */
-import * as FileSystem from "@effect/platform/FileSystem"
 import * as HttpApiError from "@effect/platform/HttpApiError"
 import type * as HttpApp from "@effect/platform/HttpApp"
-import * as HttpIncomingMessage from "@effect/platform/HttpIncomingMessage"
 import * as HttpServerError from "@effect/platform/HttpServerError"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import { hasProperty } from "effect/Predicate"
 import { isKnownHost } from "./Access.js"
+import { problemAt } from "./Problem.js"
 
 /** a job has some hundred bytes */
 const maxBodyBytes = 64 * 1024
 
 const maxUrlChars = 4096
+
+/** a job with its receiver has three levels; what is nested by the thousand overflows the stack of whoever prints it */
+const maxDepth = 32
+
+/** what was given is shown in a fault, but not all of it */
+const maxSentenceChars = 300
+
+/**
+ * What is turned away before the API is asked.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export const UnknownHost = problemAt("UnknownHost", 403, "the page is asked for under a name that is not its own")
+
+/**
+ * @since 0.1.0
+ * @category errors
+ */
+export const LengthRequired = problemAt("LengthRequired", 411, "the length of the body is not said")
+
+/**
+ * @since 0.1.0
+ * @category errors
+ */
+export const TooLarge = problemAt("TooLarge", 413, "the body is too large")
+
+/**
+ * @since 0.1.0
+ * @category errors
+ */
+export const TooLong = problemAt("TooLong", 414, "the address is too long")
+
+/**
+ * @since 0.1.0
+ * @category errors
+ */
+export const NotJson = problemAt("NotJson", 415, "the body is not said to be JSON")
 
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -43,15 +78,35 @@ const withHeaders = (response: HttpServerResponse.HttpServerResponse) =>
   // what an answer says of itself stays
   HttpServerResponse.setHeaders(response, { ...headers, ...response.headers })
 
-const sentenceOf = ({ message, path }: { readonly path: ReadonlyArray<PropertyKey>; readonly message: string }) =>
+const sentenceOf = ({ message, path }: HttpApiError.HttpApiDecodeError["issues"][number]) =>
   path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`
 
-/** the path, without the name of the field that holds the job */
-const shortened = (error: HttpApiError.HttpApiDecodeError) =>
-  new HttpApiError.HttpApiDecodeError({
-    issues: error.issues,
-    message: [...new Set(error.issues.map(sentenceOf))].join("\n")
-  })
+const shortened = (text: string) => (text.length <= maxSentenceChars ? text : `${text.slice(0, maxSentenceChars)}…`)
+
+const inSentences = (error: HttpApiError.HttpApiDecodeError) => {
+  const issues = error.issues.map((issue) => ({ ...issue, message: shortened(issue.message) }))
+  return new HttpApiError.HttpApiDecodeError({ issues, message: [...new Set(issues.map(sentenceOf))].join("\n") })
+}
+
+const unreadable = (message: string) =>
+  new HttpApiError.HttpApiDecodeError({ issues: [{ _tag: "Type", path: [], message }], message })
+
+/** how many brackets of a JSON text are open at most; one walk, as the text may be made to be slow */
+const depthOf = (json: string): number => {
+  let open = 0
+  let most = 0
+  let isText = false
+  for (let at = 0; at < json.length; at++) {
+    const c = json[at]
+    if (isText) {
+      if (c === "\\") at++
+      else if (c === '"') isText = false
+    } else if (c === '"') isText = true
+    else if (c === "[" || c === "{") most = Math.max(most, ++open)
+    else if (c === "]" || c === "}") open--
+  }
+  return most
+}
 
 /**
  * Inside the API: what could not be read is told in sentences, in the shape that the API promises.
@@ -60,26 +115,30 @@ const shortened = (error: HttpApiError.HttpApiDecodeError) =>
  * @category middleware
  */
 export const sentences = <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<unknown, R> =>
-  Effect.catchAllCause(app, (cause): Effect.Effect<never, unknown> => {
-    const error = Cause.squash(cause)
-    if (error instanceof HttpApiError.HttpApiDecodeError) return Effect.fail(shortened(error))
-    if (error instanceof HttpServerError.RequestError && error.reason === "Decode") {
-      return isTooLarge(error)
-        ? Effect.failCause(cause)
-        : Effect.fail(
-            new HttpApiError.HttpApiDecodeError({
-              issues: [{ _tag: "Type", path: [], message: "the body is not JSON" }],
-              message: "the body is not JSON"
-            })
-          )
+  Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    if (hasBody(request) && depthOf(yield* request.text) > maxDepth) {
+      return yield* Effect.fail(unreadable(`the body has more than ${maxDepth} levels`))
     }
-    return Effect.failCause(cause)
-  })
+    return yield* app
+  }).pipe(
+    Effect.catchAllCause((cause): Effect.Effect<never, unknown> => {
+      const error = Cause.squash(cause)
+      if (error instanceof HttpApiError.HttpApiDecodeError) return Effect.fail(inSentences(error))
+      if (error instanceof HttpServerError.RequestError && error.reason === "Decode") {
+        return Effect.fail(unreadable("the body is not JSON"))
+      }
+      return Effect.failCause(cause)
+    })
+  )
 
-const isTooLarge = (error: HttpServerError.RequestError) =>
-  hasProperty(error.cause, "message") && /maxBytes|too large/i.test(String(error.cause.message))
+/** the length is said, or there is none */
+const bodyBytes = (request: HttpServerRequest.HttpServerRequest) => Number(request.headers["content-length"] ?? 0)
 
-const tooLarge = problem(413, "TooLarge", `at most ${maxBodyBytes} bytes are taken`)
+const hasBody = (request: HttpServerRequest.HttpServerRequest) => bodyBytes(request) > 0
+
+const isJson = (request: HttpServerRequest.HttpServerRequest) =>
+  /^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "")
 
 const answerTo = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause as Cause.Cause<never>)
@@ -89,12 +148,30 @@ const answerTo = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse
     return Effect.succeed(problem(404, "NotFound", "there is nothing at this address"))
   }
   if (error instanceof HttpServerError.RequestError) {
-    return Effect.succeed(isTooLarge(error) ? tooLarge : problem(400, "BadRequest", "the request cannot be read"))
+    return Effect.succeed(problem(400, "BadRequest", "the request cannot be read"))
   }
   return Effect.as(
     Effect.logError("a request failed", cause),
     problem(500, "InternalError", "something went wrong here; the worker's log tells more")
   )
+}
+
+/** before anything of it is read */
+const turnedAway = (request: HttpServerRequest.HttpServerRequest, hosts: ReadonlyArray<string>) => {
+  if (!isKnownHost(request.headers.host, hosts)) {
+    return problem(403, "UnknownHost", "this name is not one of the page's: add it to REPORT_PAGE_HOSTS")
+  }
+  if (request.url.length > maxUrlChars) return problem(414, "TooLong", "this address is too long")
+  // who reads a body without knowing its length can only cut the connection when it is too much
+  if (request.headers["transfer-encoding"] !== undefined) {
+    return problem(411, "LengthRequired", "say how long the body is, as Content-Length")
+  }
+  if (bodyBytes(request) > maxBodyBytes) return problem(413, "TooLarge", `at most ${maxBodyBytes} bytes are taken`)
+  // nothing else is ever read: a form with files would be written to the disk
+  if (hasBody(request) && !isJson(request)) {
+    return problem(415, "NotJson", "send the body as Content-Type: application/json")
+  }
+  return undefined
 }
 
 /**
@@ -108,14 +185,5 @@ export const guard =
   <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<never, R> =>
     Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
-      if (!isKnownHost(request.headers.host, hosts)) {
-        return problem(403, "UnknownHost", "this name is not one of the page's: add it to REPORT_PAGE_HOSTS")
-      }
-      if (request.url.length > maxUrlChars) return problem(414, "TooLong", "this address is too long")
-      if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) return tooLarge
-      return yield* app
-    }).pipe(
-      HttpIncomingMessage.withMaxBodySize(Option.some(FileSystem.Size(maxBodyBytes))),
-      Effect.catchAllCause(answerTo),
-      Effect.map(withHeaders)
-    )
+      return turnedAway(request, hosts) ?? (yield* app)
+    }).pipe(Effect.catchAllCause(answerTo), Effect.map(withHeaders))

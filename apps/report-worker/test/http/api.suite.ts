@@ -3,65 +3,27 @@ import * as VirtualSqs from "@effect-sqs/testing/VirtualSqs"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { createHash } from "node:crypto"
-import { writeFileSync } from "node:fs"
-import * as path from "node:path"
-import { JobResult } from "../../src/jobs/JobRow.js"
-import { JobStore } from "../../src/jobs/JobStore.js"
-import { FlightDelaysJob, type ReportJob, reportJobs } from "../../src/ReportJob.js"
-import { ArtifactStore, artifactName } from "../../src/store/ArtifactStore.js"
+import { reportJobs } from "../../src/ReportJob.js"
 import type { Backend } from "../jobs/backend.js"
 import { ask, consuming, queue, site, TheSite, until } from "./harness.js"
-
-const body = (jobId: string, more: object = {}) => ({
-  job: { jobId, report: "flight-delays", locale: "en", period: "2001-02", ...more }
-})
-
-const jobOf = (jobId: string) => new FlightDelaysJob({ jobId, locale: "en", period: "2001-02" })
-
-/** the job as if a worker had finished it */
-const finish = (job: ReportJob, content: string) =>
-  Effect.gen(function* () {
-    const jobs = yield* JobStore
-    const store = yield* ArtifactStore
-    const file = path.join(store.workFolder, "drawn")
-    writeFileSync(file, content)
-    const sha256 = createHash("sha256").update(content).digest("hex")
-    const artifact = yield* store.put(artifactName(job), file, sha256)
-    yield* jobs.started(job.jobId, { receiveCount: 1, nextAt: 0 })
-    const result = new JobResult({
-      artifact: artifact.name,
-      location: artifact.location,
-      bytes: content.length,
-      sha256
-    })
-    yield* jobs.finished(job.jobId, result, { nextAt: 0 })
-  })
+import { bodyOf, finish, jobOf, letterOf } from "./played.js"
 
 const actions = Effect.map(ask("GET", "/api/actions"), ({ body }) =>
   body.actions.map((a: any) => [a.actor, a.action, a.subject])
 )
 
-const sendLetter = (jobId: string, reason: string) =>
-  Effect.gen(function* () {
-    const virtual = yield* VirtualSqs.VirtualSqs
-    const text = yield* reportJobs(queue).encode(jobOf(jobId))
-    return yield* virtual.send("jobs-dlq", text, {
-      attributes: { "effect_sqs.reason": reason, "effect_sqs.origin": queue }
-    })
-  })
 /** on each database */
 export const api = (backend: Backend) =>
   describe(`the API on ${backend.name}`, () => {
     it.scopedLive("takes a job once, and says so", () =>
       Effect.gen(function* () {
-        const first = yield* ask("POST", "/api/jobs", { body: body("den") })
+        const first = yield* ask("POST", "/api/jobs", { body: bodyOf("den") })
         assert.deepStrictEqual([first.status, first.body.accepted, first.body.job.state], [202, true, "accepted"])
-        const again = yield* ask("POST", "/api/jobs", { body: body("den") })
+        const again = yield* ask("POST", "/api/jobs", { body: bodyOf("den") })
         assert.deepStrictEqual([again.status, again.body.accepted], [200, false])
-        const other = yield* ask("POST", "/api/jobs", { body: body("den", { period: "2001-03" }) })
+        const other = yield* ask("POST", "/api/jobs", { body: bodyOf("den", { period: "2001-03" }) })
         assert.deepStrictEqual([other.status, other.body._tag], [409, "Conflict"])
-        const later = yield* ask("POST", "/api/jobs", { body: { ...body("later"), notBefore: 4_102_444_800_000 } })
+        const later = yield* ask("POST", "/api/jobs", { body: { ...bodyOf("later"), notBefore: 4_102_444_800_000 } })
         assert.strictEqual(later.body.job.state, "scheduled")
         // what changed nothing is no action
         assert.deepStrictEqual(yield* actions, [
@@ -73,18 +35,18 @@ export const api = (backend: Backend) =>
 
     it.scopedLive("tells in sentences what is wrong with a job, and keeps nothing of it", () =>
       Effect.gen(function* () {
-        const wrong = yield* ask("POST", "/api/jobs", { body: body("../etc", { period: "2001-13" }) })
+        const wrong = yield* ask("POST", "/api/jobs", { body: bodyOf("../etc", { period: "2001-13" }) })
         assert.strictEqual(wrong.status, 400)
         assert.match(
           wrong.body.message,
           /jobId: expected 1 to 48 lower-case letters, digits or hyphens, not "\.\.\/etc"/
         )
-        const period = yield* ask("POST", "/api/jobs", { body: body("a", { period: "2001-13" }) })
+        const period = yield* ask("POST", "/api/jobs", { body: bodyOf("a", { period: "2001-13" }) })
         assert.match(period.body.message, /period: expected 2001-01, 2001-02, 2001-03 or 2001-Q1/)
         for (const raw of ["{", "", "[]", "null", '"x"', '{"job":{}}', '{"job":{"report":"none"}}']) {
           assert.strictEqual((yield* ask("POST", "/api/jobs", { raw })).status, 400, raw)
         }
-        const huge = JSON.stringify(body("a", { airport: "x".repeat(70_000) }))
+        const huge = JSON.stringify(bodyOf("a", { airport: "x".repeat(70_000) }))
         assert.strictEqual((yield* ask("POST", "/api/jobs", { raw: huge })).status, 413)
         assert.deepStrictEqual((yield* ask("GET", "/api/jobs")).body.jobs, [])
         for (const where of ["/api/jobs/..%2F..%2Fetc", "/api/jobs/none", "/api/none", "/api/jobs/none/report"]) {
@@ -95,7 +57,7 @@ export const api = (backend: Backend) =>
 
     it.scopedLive("lists page by page, by state and by text; one with its history; cancels once", () =>
       Effect.gen(function* () {
-        for (const id of ["a-1", "a-2", "b-1"]) yield* ask("POST", "/api/jobs", { body: body(id) })
+        for (const id of ["a-1", "a-2", "b-1"]) yield* ask("POST", "/api/jobs", { body: bodyOf(id) })
         const ids = (where: string) =>
           Effect.map(ask("GET", where), ({ body }) => [body.jobs.map((row: any) => row.job.jobId), body.next])
         const [first, next] = yield* ids("/api/jobs?limit=2")
@@ -127,7 +89,7 @@ export const api = (backend: Backend) =>
 
     it.scopedLive("gives finished reports, and nothing else", () =>
       Effect.gen(function* () {
-        yield* ask("POST", "/api/jobs", { body: body("den") })
+        yield* ask("POST", "/api/jobs", { body: bodyOf("den") })
         assert.strictEqual((yield* ask("GET", "/api/jobs/den/report")).status, 404)
         yield* finish(jobOf("den"), "the report")
         const kept = yield* ask("GET", "/api/jobs/den/report")
@@ -175,9 +137,9 @@ export const api = (backend: Backend) =>
     it.scopedLive("dead letters: looked at, one in full, one sent back, one discarded with a reason", () =>
       Effect.gen(function* () {
         const letters = [
-          yield* sendLetter("one", "no flights of 2001"),
-          yield* sendLetter("two", "no flights of 2002"),
-          yield* sendLetter("three", "no such airport")
+          yield* letterOf("one", "no flights of 2001"),
+          yield* letterOf("two", "no flights of 2002"),
+          yield* letterOf("three", "no such airport")
         ]
         const list = yield* ask("GET", "/api/dead-letters")
         assert.strictEqual(list.status, 200)
@@ -193,7 +155,7 @@ export const api = (backend: Backend) =>
         assert.strictEqual((yield* ask("GET", "/api/dead-letters/none")).status, 404)
 
         // the ledger has the third as cancelled: it is not sent again
-        yield* ask("POST", "/api/jobs", { body: body("three") })
+        yield* ask("POST", "/api/jobs", { body: bodyOf("three") })
         yield* ask("POST", "/api/jobs/three/cancel")
         const redriven = yield* ask("POST", "/api/dead-letters/redrive", {
           body: { messageIds: [letters[0], letters[2]] }

@@ -18,6 +18,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import { readdirSync } from "node:fs"
 import * as http from "node:http"
 import * as path from "node:path"
 import { Control } from "../../src/http/Control.js"
@@ -231,6 +232,21 @@ export const events = (
       return told
     })
   )
+
+/** a folder of its own for temporary files, so that one sees which come into being */
+export const ownTmp = Effect.gen(function* () {
+  const folder = yield* temporaryFolder
+  const before = process.env["TMPDIR"]
+  yield* Effect.acquireRelease(
+    Effect.sync(() => (process.env["TMPDIR"] = folder)),
+    () =>
+      Effect.sync(() => {
+        if (before === undefined) delete process.env["TMPDIR"]
+        else process.env["TMPDIR"] = before
+      })
+  )
+  return Effect.sync(() => readdirSync(folder))
+})
 
 /** what happens beside the test is looked for again and again */
 export const until = <A, E, R>(look: Effect.Effect<A, E, R>, holds: (a: A) => boolean): Effect.Effect<A, E, R> =>

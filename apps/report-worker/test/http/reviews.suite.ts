@@ -1,37 +1,10 @@
-import * as Ledger from "@effect-sqs/ledger/Ledger"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
-import { JobResult } from "../../src/jobs/JobRow.js"
 import { JobStore } from "../../src/jobs/JobStore.js"
-import { namespaces } from "../../src/Policies.js"
-import { FlightDelaysJob } from "../../src/ReportJob.js"
 import type { Backend } from "../jobs/backend.js"
 import { ask, site } from "./harness.js"
-
-const jobOf = (jobId: string) =>
-  new FlightDelaysJob({
-    jobId,
-    locale: "en",
-    period: "2001-02",
-    webhook: { url: "https://receiver.example/reports?secret=1", idempotent: false }
-  })
-
-/** a delivery whose call nobody saw end */
-const undecided = (jobId: string) =>
-  Effect.gen(function* () {
-    const jobs = yield* JobStore
-    const job = jobOf(jobId)
-    yield* jobs.accept(job)
-    yield* jobs.started(jobId, { receiveCount: 1, nextAt: 0 })
-    const result = new JobResult({ artifact: `${jobId}.pdf`, location: "x", bytes: 1, sha256: "x" })
-    yield* jobs.finished(jobId, result, { nextAt: 0 })
-    yield* Ledger.once({ namespace: namespaces.deliveries, key: jobId, result: Schema.Void }, () =>
-      Ledger.outside("ref", Ledger.ambiguous({ timeout: "1 second" }), () => Effect.fail("cut"))
-    ).pipe(Effect.ignore)
-    yield* jobs.delivery(jobId, "unknown", "cut")
-  })
+import { undecided } from "./played.js"
 
 const stateOf = (jobId: string) =>
   Effect.map(
