@@ -107,21 +107,20 @@ export const classify = (delivery: Delivery, usual: ReadonlySet<number>): Readon
   const { asks, deadlines, runs } = delivery
   if (asks.some((ask) => ask.kind === "delete")) return asks
   const release = (ask: Ask): Ask => ({ ...ask, kind: "release" })
+  const until = (ask: Ask) => ask.sent.at + ask.timeoutSeconds! * 1000
+  const before = (ask: Ask) => (deadlines.findLast((d) => d.from.index <= ask.sent.index) ?? deadlines[0]!).until
   if (runs.length > 0) {
     const ended = runs.at(-1)!.ended
     if (ended === undefined) return asks
     // a settlement may have to wait, and then the lease is kept: what follows is what settles
-    const keeps = (ask: Ask, i: number) => i < asks.length - 1 && usual.has(ask.timeoutSeconds!)
+    const keeps = (ask: Ask, i: number) =>
+      i < asks.length - 1 && (usual.has(ask.timeoutSeconds!) || (ask.outcome === "done" && until(ask) > before(ask)))
     return asks.map((ask, i) =>
       ask.kind === "beat" && ask.sent.index > ended.index && !keeps(ask, i) ? release(ask) : ask
     )
   }
-  const shortens = (ask: Ask) => {
-    const before = deadlines.findLast((d) => d.from.index <= ask.sent.index) ?? deadlines[0]!
-    return ask.sent.at + ask.timeoutSeconds! * 1000 < before.until
-  }
   const isRelease = (ask: Ask) =>
-    ask.kind === "beat" && (shortens(ask) || (usual.size > 0 && !usual.has(ask.timeoutSeconds!)))
+    ask.kind === "beat" && (until(ask) < before(ask) || (usual.size > 0 && !usual.has(ask.timeoutSeconds!)))
   // the last one, and those before it of which it is another try
   const others = asks.findLastIndex((ask, i) => !isRelease(ask) || (i < asks.length - 1 && ask.outcome === "done"))
   return asks.map((ask, i) => (i > others ? release(ask) : ask))
