@@ -100,22 +100,46 @@ export const apply =
   <E, R2>(policy: Policy<E, R2>) =>
   <A, R>(run: Effect.Effect<A, E, R>): Effect.Effect<A, E | AttemptTimedOut | TotalTimedOut, R | R2> => {
     const { attemptTimeout, retry, totalTimeout } = policy
-    const attempt: Effect.Effect<A, E | AttemptTimedOut, R> =
-      attemptTimeout === undefined
-        ? run
-        : Effect.timeoutFail(run, {
-            duration: attemptTimeout,
-            onTimeout: () => new AttemptTimedOut({ after: attemptTimeout })
-          })
-    const tries: Effect.Effect<A, E | AttemptTimedOut, R | R2> =
-      retry === undefined
-        ? attempt
-        : // an explicit end looks like a failure, and is none
-          Effect.retry(attempt, { schedule: retry, while: (e) => !(e instanceof EndWith) })
-    return totalTimeout === undefined
-      ? tries
-      : Effect.timeoutFail(tries, {
-          duration: totalTimeout,
-          onTimeout: () => new TotalTimedOut({ after: totalTimeout })
-        })
+    return Effect.suspend(() => {
+      let done: Done<A> | undefined
+      const noted = Effect.tap(run, (value) => {
+        done = { value }
+      })
+      const isDone = () => done
+      const attempt: Effect.Effect<A, E | AttemptTimedOut, R> =
+        attemptTimeout === undefined
+          ? noted
+          : within(noted, attemptTimeout, isDone, () => new AttemptTimedOut({ after: attemptTimeout }))
+      const tries: Effect.Effect<A, E | AttemptTimedOut, R | R2> =
+        retry === undefined
+          ? attempt
+          : // an explicit end looks like a failure, and is none
+            Effect.retry(attempt, { schedule: retry, while: (e) => !(e instanceof EndWith) })
+      return totalTimeout === undefined
+        ? tries
+        : within(tries, totalTimeout, isDone, () => new TotalTimedOut({ after: totalTimeout }))
+    })
   }
+
+interface Done<A> {
+  readonly value: A
+}
+
+/** When a process wakes from a sleep, work and time limit may end at one instant: what is done then is done. */
+const within = <A, E, R, T>(
+  run: Effect.Effect<A, E, R>,
+  duration: Duration.Duration,
+  isDone: () => Done<A> | undefined,
+  timedOut: () => T
+): Effect.Effect<A, E | T, R> =>
+  Effect.flatten(
+    Effect.timeoutTo(run, {
+      duration,
+      onSuccess: (value): Effect.Effect<A, T> => Effect.succeed(value),
+      onTimeout: () =>
+        Effect.suspend(() => {
+          const done = isDone()
+          return done === undefined ? Effect.fail(timedOut()) : Effect.succeed(done.value)
+        })
+    })
+  )

@@ -1,4 +1,5 @@
 import { Consumer, Policy, Redelivery, Settlement, SqsQueue } from "@effect-sqs/core"
+import { SimClock } from "@effect-sqs/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Clock, Context, Duration, Effect, Exit, Fiber, Schedule, Schema, TestClock } from "effect"
 import { beside, send, simulate, view } from "./sim.js"
@@ -54,6 +55,33 @@ describe("attemptTimeout", () => {
       const policy = Policy.make({ attemptTimeout: "10 seconds", totalTimeout: "20 seconds" })
       const { after, exit } = yield* timed(Policy.apply(policy)(Effect.as(Effect.sleep("9 seconds"), 7)))
       assert.deepStrictEqual([exit, after], [Exit.succeed(7), 9])
+    })
+  )
+
+  it.effect("a try that is done when its process wakes, though its time is over too, is done", () =>
+    Effect.gen(function* () {
+      const ends = new Set<string>()
+      for (let seed = 0; seed < 12; seed++) {
+        let done = false
+        const run = Effect.zipRight(
+          Effect.sleep("9 seconds"),
+          Effect.sync(() => void (done = true))
+        )
+        const { exit } = yield* SimClock.run(
+          Effect.gen(function* () {
+            const worker = yield* SimClock.spawn(
+              "worker",
+              Effect.exit(Policy.apply(Policy.make({ attemptTimeout: "10 seconds", totalTimeout: "11 seconds" }))(run))
+            )
+            yield* Effect.delay(worker.stall("1 minute"), "1 second")
+            return { exit: yield* Effect.flatten(worker.await) }
+          }),
+          { seed, order: "random" }
+        )
+        assert.strictEqual(Exit.isSuccess(exit), done)
+        ends.add(String(endOf(exit)))
+      }
+      assert.include([...ends], "success")
     })
   )
 
