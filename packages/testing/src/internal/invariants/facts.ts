@@ -70,7 +70,7 @@ export const safeEnd = (delivery: Delivery, index: number): number => {
       if (ask.ended!.at >= end) break
       end = until
       // one that was cut short by hand may be so, though nobody said it
-    } else if (ask.outcome !== "refused") end = Math.min(end, until)
+    } else if (ask.outcome !== "refused" || errorOf(ask)._tag === "ServiceError") end = Math.min(end, until)
   }
   return end
 }

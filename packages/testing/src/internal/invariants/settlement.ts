@@ -5,6 +5,7 @@ import {
   type Check,
   type Facts,
   type Finding,
+  heldUntil,
   isKnownDone,
   ofDelivery,
   retryable,
@@ -131,8 +132,10 @@ export const nothingStranded: Check = (facts) => {
     const open = delivery.runs.find((run) => run.ended === undefined)
     if (open !== undefined) return [ofDelivery(delivery, open.started.at, "its run has not ended")]
     if (settlementsOf(delivery).length > 0) return []
+    // an answer that a process finds when it wakes may have been there all the time
+    const mayBeOver = (index: number) => safeEnd(delivery, index) - (expectations.stallMs ?? 0)
     const refused = delivery.asks.find((ask) => ask.kind === "beat" && tellsLoss(ask))?.ended
-    const ranOut = safeEnd(delivery, Infinity) <= end && (expectations.mayRunOut === true || beatFailed(delivery))
+    const ranOut = mayBeOver(Infinity) <= end && (expectations.mayRunOut === true || beatFailed(delivery))
     const last = delivery.runs.at(-1)
     if (last?.ended === undefined) {
       // the policy decides of what cannot be decoded
@@ -145,7 +148,7 @@ export const nothingStranded: Check = (facts) => {
     const { ended, outcome } = last
     const goesOn = outcome === "success" && expectations.onLeaseLost === "continue"
     const lost =
-      !goesOn && ((refused !== undefined && refused.index < ended.index) || safeEnd(delivery, ended.index) <= ended.at)
+      !goesOn && ((refused !== undefined && refused.index < ended.index) || mayBeOver(ended.index) <= ended.at)
     // a success is deleted at once, whatever becomes of the lease; the rest may have to wait
     const late = outcome !== "success" && (ranOut || refused !== undefined || copyFailed(facts, delivery))
     if (lost || late || (expectations.leaves === true && outcome !== "success")) return []
@@ -157,7 +160,7 @@ export const nothingStranded: Check = (facts) => {
 const copyFailed = ({ end, expectations, view }: Facts, delivery: Delivery): boolean => {
   const { deadLetterQueue } = expectations
   const from = (delivery.runs.at(-1)?.ended ?? delivery.arrived!).at
-  const to = delivery.deadlines.at(-1)!.until
+  const to = heldUntil(delivery, Infinity)
   return (
     deadLetterQueue !== undefined &&
     safeEnd(delivery, Infinity) <= end &&
