@@ -121,10 +121,16 @@ const program = (scene: Scene) =>
           onEvent: (e: ConsumerEvent.ConsumerEvent) => Effect.sync(() => void events.push(e))
         }
         const process = yield* SimClock.spawn(w.name, Consumer.run(queue, options as any, handler))
+        let wakesAt = 0
+        const stall = (ms: number) =>
+          Effect.flatMap(SimClock.trueTimeMillis, (now) => {
+            wakesAt = now + ms
+            return process.stall(ms)
+          })
         const mishaps = yield* Effect.forkDaemon(
           Effect.all(
             [
-              Effect.forEach(w.stalls, (s) => Effect.delay(process.stall(s.ms), s.afterMs)),
+              Effect.forEach(w.stalls, (s) => Effect.delay(stall(s.ms), s.afterMs)),
               Effect.forEach(w.jumps, (s) => Effect.delay(process.jumpMillis(s.ms - 3_600_000), s.afterMs))
             ],
             { concurrency: "unbounded", discard: true }
@@ -133,7 +139,8 @@ const program = (scene: Scene) =>
         let stoppedAt: number | undefined
         const stop = Effect.gen(function* () {
           if (stoppedAt !== undefined) return
-          stoppedAt = yield* SimClock.trueTimeMillis
+          // a process that sleeps hears of it when it wakes
+          stoppedAt = Math.max(yield* SimClock.trueTimeMillis, wakesAt)
           yield* process.terminate
         })
         const plan = Effect.gen(function* () {

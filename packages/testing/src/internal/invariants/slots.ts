@@ -128,7 +128,7 @@ const groupFailures = (
 export const stopRunsNothing: Check = ({
   deliveries,
   end,
-  expectations: { kind = "standard", process, queue, stoppedAt },
+  expectations: { kind = "standard", neverRuns, process, queue, stoppedAt },
   view
 }) => {
   if (stoppedAt === undefined) return []
@@ -148,6 +148,8 @@ export const stopRunsNothing: Check = ({
       return [ofDelivery(delivery, run.started.at, "run started after the stop")]
     const { arrived } = delivery
     if (arrived === undefined || arrived.at <= stoppedAt || delivery.runs.length > 0) return []
+    // a policy decides of what cannot be decoded, and that may take its time
+    if (neverRuns?.(delivery.messageId) === true) return []
     const given = settlementsOf(delivery)[0]?.sent.at ?? end
     return given > Math.max(arrived.at, lastAnswer) + GIVE_BACK_MS[kind]
       ? [ofDelivery(delivery, arrived.at, "arrived after the stop and was not given back at once")]
