@@ -9,16 +9,15 @@ import * as AwsSqs from "@effect-sqs/core/AwsSqs"
 import * as Lease from "@effect-sqs/core/Lease"
 import { Sqs } from "@effect-sqs/core/Sqs"
 import { isUrl, nameOf } from "@effect-sqs/core/SqsQueue"
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { createServer } from "node:http"
 import path from "node:path"
 import { Control } from "./http/Control.js"
 import * as Health from "./http/Health.js"
 import * as Live from "./http/Live.js"
+import * as NodeServer from "./http/NodeServer.js"
 import * as Server from "./http/Server.js"
 import { textOf } from "./jobs/text.js"
 import * as Logging from "./Logging.js"
@@ -48,7 +47,7 @@ const healthServer = (address: ListenAddress | undefined) =>
   address === undefined
     ? Layer.empty
     : Health.layerServer.pipe(
-        Layer.provide(NodeHttpServer.layer(() => createServer(), { ...address })),
+        Layer.provide(NodeServer.layer(address)),
         Layer.mapError((e) => new HealthUnavailable({ ...address, detail: textOf(e) }))
       )
 

@@ -1,15 +1,22 @@
 import { ConsumerEvent } from "@effect-sqs/core/ConsumerEvent"
 import * as SqliteFile from "@effect-sqs/ledger/SqliteFile"
 import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpServer from "@effect/platform/HttpServer"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import * as Health from "../src/http/Health.js"
+import * as NodeServer from "../src/http/NodeServer.js"
 
 const Database = Layer.unwrapScoped(
   Effect.map(
@@ -45,6 +52,33 @@ const events = {
 }
 
 describe("Health", () => {
+  it.scopedLive("who asks before it can be answered, or when that is over, is told to come again", () =>
+    Effect.gen(function* () {
+      const begin = yield* Deferred.make<void>()
+      const server = yield* Layer.build(NodeServer.layer({ host: "127.0.0.1", port: 0 }))
+      const { address } = Context.get(server, HttpServer.HttpServer)
+      const url = `http://127.0.0.1:${address._tag === "TcpAddress" ? address.port : 0}/health/live`
+      const asked = Effect.promise(async (signal) => {
+        const response = await fetch(url, { signal })
+        return [response.status, response.headers.get("retry-after"), await response.text()]
+      })
+      const scope = yield* Scope.make()
+      const answering = yield* Layer.unwrapEffect(Effect.as(Deferred.await(begin), Health.layerServer)).pipe(
+        Layer.provide(Health.Health.layer),
+        Layer.provide(Database),
+        Layer.provide(Layer.succeedContext(server)),
+        Layer.buildWithScope(scope),
+        Effect.fork
+      )
+      assert.deepStrictEqual(yield* asked, [503, "1", ""])
+      yield* Deferred.succeed(begin, undefined)
+      yield* Fiber.join(answering)
+      assert.deepStrictEqual(yield* asked, [200, null, '{"live":true}'])
+      yield* Scope.close(scope, Exit.void)
+      assert.deepStrictEqual(yield* asked, [503, "1", ""])
+    })
+  )
+
   it.live("ready from the consumer's start until its drain; alive all the time", () =>
     Effect.gen(function* () {
       const { observe } = yield* Health.Health

@@ -6,22 +6,16 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as HttpServer from "@effect/platform/HttpServer"
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import * as Duration from "effect/Duration"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import { createServer } from "node:http"
 import * as Access from "./Access.js"
 import * as ActionLog from "./ActionLog.js"
-import { Closing } from "./Closing.js"
 import * as DeadLetters from "./DeadLetters.js"
 import * as Guard from "./Guard.js"
 import * as Handlers from "./Handlers.js"
 import * as Health from "./Health.js"
 import { isLoopback } from "./Listen.js"
+import * as NodeServer from "./NodeServer.js"
 import * as Page from "./Page.js"
 import * as Prometheus from "./Prometheus.js"
 import * as Watch from "./Watch.js"
@@ -37,58 +31,12 @@ export interface ServerOptions extends Access.AccessOptions, Watch.Queues {
   readonly folder: string
 }
 
-/** downloads that are under way when the worker stops */
-const grace = Duration.seconds(1)
-
-/** a request that has not arrived by then */
-const requestTimeoutMs = 30_000
-
-/**
- * Node's server with two manners of its own. It listens before its handler is there: who asks meanwhile is told to come again,
- * instead of never. And when it closes it does not wait for connections that clients keep open: streams end at once, what
- * else is open after a moment.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const serverOf = (closing: Deferred.Deferred<void>) => () => {
-  const server = createServer({
-    requestTimeout: requestTimeoutMs,
-    headersTimeout: requestTimeoutMs,
-    keepAliveTimeout: 5000
-  })
-  server.on("request", (_, response) => {
-    if (server.listenerCount("request") === 1) response.writeHead(503, { "retry-after": "1" }).end()
-  })
-  const close = server.close.bind(server)
-  server.close = (callback) => {
-    Deferred.unsafeDone(closing, Exit.void)
-    server.closeIdleConnections()
-    const cut = Effect.runFork(
-      Effect.delay(
-        Effect.sync(() => server.closeAllConnections()),
-        grace
-      )
-    )
-    return close((error) => {
-      Effect.runFork(Fiber.interrupt(cut))
-      callback?.(error)
-    })
-  }
-  return server
-}
-
 const listening = ({ host, port }: ServerOptions) =>
-  Layer.unwrapScoped(
-    Effect.map(Closing, (closing) =>
-      NodeHttpServer.layer(serverOf(closing), { host, port }).pipe(
-        Layer.mapError((e) => {
-          const { cause } = e
-          const detail = cause instanceof Error ? cause.message : String(cause)
-          return new Page.PageUnavailable({ detail: `${detail}. Set REPORT_PAGE to another port, or to no` })
-        })
-      )
-    )
+  NodeServer.layer({ host, port }).pipe(
+    Layer.mapError(({ cause }) => {
+      const detail = cause instanceof Error ? cause.message : String(cause)
+      return new Page.PageUnavailable({ detail: `${detail}. Set REPORT_PAGE to another port, or to no` })
+    })
   )
 
 const told = Layer.effectDiscard(
@@ -139,7 +87,6 @@ export const layer = (options: ServerOptions) => {
     Layer.merge(Layer.scopedDiscard(Effect.forkScoped(Watch.run(options)))),
     Layer.provide([Access.layer(options), ActionLog.layer, DeadLetters.layer(options)]),
     Layer.merge(told),
-    Layer.provideMerge(listening(options)),
-    Layer.provide(Layer.effect(Closing, Deferred.make<void>()))
+    Layer.provideMerge(listening(options))
   )
 }

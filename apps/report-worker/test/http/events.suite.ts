@@ -11,9 +11,9 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as http from "node:http"
-import type { AddressInfo } from "node:net"
+import * as net from "node:net"
 import { Live } from "../../src/http/Live.js"
-import { serverOf } from "../../src/http/Server.js"
+import { JobEvent } from "../../src/jobs/JobEvent.js"
 import { JobStore } from "../../src/jobs/JobStore.js"
 import { FlightDelaysJob, reportJobs } from "../../src/ReportJob.js"
 import type { Backend } from "../jobs/backend.js"
@@ -123,32 +123,45 @@ export const streamed = (backend: Backend) =>
       }).pipe(Effect.provide(site({ backend })))
     )
 
-    it.scopedLive("who asks while the server starts is told to come again", () =>
-      Effect.gen(function* () {
-        const closing = yield* Deferred.make<void>()
-        const server = yield* Effect.acquireRelease(Effect.sync(serverOf(closing)), (s) => Effect.sync(() => s.close()))
-        const status = Effect.promise(async () => {
-          const { port } = server.address() as AddressInfo
-          return (await fetch(`http://127.0.0.1:${port}/`)).status
-        })
-        yield* Effect.async<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void)))
-        assert.strictEqual(yield* status, 503)
-        server.on("request", (_, response) => response.end())
-        assert.strictEqual(yield* status, 200)
-      })
-    )
-
-    it.live("the server closes at once although streams are open", () =>
+    it.live("the server closes at once although streams are open, read, unread and asked for as something else", () =>
       Effect.gen(function* () {
         const scope = yield* Scope.make()
         const context = yield* Layer.buildWithScope(site({ backend }), scope)
         const live = Context.get(context, Live)
+        const { port } = Context.get(context, TheSite)
         const watching = yield* Effect.fork(Effect.exit(events(() => false)).pipe(Effect.provide(context)))
-        yield* until(live.watchers, (n) => n > 0)
+        const sockets = ["", "Connection: Upgrade\r\nUpgrade: websocket\r\n"].map((more) => {
+          const socket = net.connect(port, "127.0.0.1").pause()
+          socket.on("error", () => {})
+          socket.write(`GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n${more}\r\n`)
+          return socket
+        })
+        // and one that never says all it has to say
+        sockets.push(net.connect(port, "127.0.0.1").on("error", () => {}))
+        sockets
+          .at(-1)!
+          .write(
+            "POST /api/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+          )
+        yield* until(live.watchers, (n) => n === 3)
+        // more than the system takes for those who do not read
+        for (let seq = 0; seq < 150; seq++) {
+          const data = new JobEvent({
+            seq,
+            jobId: "den",
+            at: 0,
+            kind: "waiting",
+            detail: { reason: "x".repeat(100_000) }
+          })
+          yield* live.tell({ kind: "job", data })
+          yield* Effect.yieldNow()
+        }
+        yield* Effect.sleep("300 millis")
         const [took] = yield* Effect.timed(Scope.close(scope, Exit.void))
         assert.isBelow(Duration.toMillis(took), 5000)
         yield* Fiber.join(watching)
-        assert.strictEqual(yield* live.watchers, 0)
+        yield* until(live.watchers, (n) => n === 0)
+        for (const socket of sockets) socket.destroy()
       })
     )
 

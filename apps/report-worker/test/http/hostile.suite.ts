@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Backend } from "../jobs/backend.js"
 import { ask, ownTmp, site } from "./harness.js"
+import { bodyOf } from "./played.js"
 import { rawRequest } from "./rawRequest.js"
 
 /** on each database */
@@ -31,6 +32,19 @@ export const hostile = (backend: Backend) =>
           }
         }
         assert.deepStrictEqual(yield* temporary, [])
+      }).pipe(Effect.provide(site({ backend })))
+    )
+
+    it.scopedLive("what asks for another protocol is an ordinary request", () =>
+      Effect.gen(function* () {
+        const headers = { connection: "upgrade", upgrade: "websocket" }
+        const submitted = yield* rawRequest({
+          method: "POST",
+          path: "/api/jobs",
+          body: JSON.stringify(bodyOf("a")),
+          headers
+        })
+        assert.strictEqual(submitted.status, 202)
       }).pipe(Effect.provide(site({ backend })))
     )
 
