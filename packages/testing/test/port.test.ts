@@ -202,6 +202,32 @@ describe("the port on a virtual SQS", () => {
     )
   }
 
+  for (const [what, away] of [
+    ["is gone", (process: SimClock.SimProcess<unknown, unknown>) => process.kill],
+    ["sleeps", (process: SimClock.SimProcess<unknown, unknown>) => Effect.fork(process.stall("1 minute"))]
+  ] as const) {
+    it.effect(`a poll whose process ${what} keeps nothing from the others`, () =>
+      Effect.gen(function* () {
+        const sqs = yield* Sqs
+        const virtual = yield* VirtualSqs
+        const poll = sqs.receive({ ...request(virtual.queueUrl("jobs")), waitTimeSeconds: 20 })
+        const first = yield* SimClock.spawn("first", poll)
+        yield* Effect.sleep(10)
+        const second = yield* SimClock.spawn("second", poll)
+        yield* Effect.sleep(10)
+        yield* away(first)
+        yield* Effect.sleep(10)
+        yield* virtual.send("jobs", "a")
+        const got = yield* Effect.flatten(second.await)
+        assert.deepStrictEqual(
+          got.map((m) => [m.body, m.sentAt]),
+          [["a", 30]]
+        )
+        assert.strictEqual((yield* SimClock.progress).elapsedMs, 30)
+      }).pipe(jobs(), (scene) => SimClock.run(scene, { start: 0 }))
+    )
+  }
+
   it.effect("a standard queue can hand out what is hidden, and in another order", () =>
     Effect.gen(function* () {
       const sqs = yield* Sqs

@@ -28,11 +28,11 @@ const end = (room: Room, call: Call, result: Answer | ApiError): void => {
 }
 
 /** A poll that can wait, be woken, and be left. */
-const makePlace = (room: Room) => {
+const makePlace = (room: Room, isAway: () => boolean) => {
   let waiter: Waiter | undefined
   return {
     wait: (poll: Poll, wake: () => void) => {
-      waiter = room.polls.wait(poll, wake)
+      waiter = room.polls.wait(poll, wake, isAway)
     },
     leave: () => {
       if (waiter === undefined) return
@@ -46,7 +46,8 @@ const makePlace = (room: Room) => {
 /** Messages are taken by the caller's own fiber, when it runs again: an interrupted poll has taken none. */
 const untilAnswered = (room: Room, call: Call, poll: Poll): Effect.Effect<Answer, ApiError> =>
   Effect.uninterruptibleMask((restore) => {
-    const place = makePlace(room)
+    const { process } = call
+    const place = makePlace(room, () => process !== undefined && (process.stalled || process.dead))
     const woken = restore(Effect.async<void>((resume) => place.wait(poll, () => resume(Effect.void)))).pipe(
       Effect.onInterrupt(() =>
         Effect.sync(() => {
@@ -104,7 +105,7 @@ export const run = (
 ): Effect.Effect<Answer, ApiError> =>
   Effect.withFiberRuntime((fiber) => {
     const scheduler = fiber.currentScheduler
-    const process = scheduler instanceof Process ? scheduler.name : undefined
+    const process = scheduler instanceof Process ? scheduler : undefined
     const call = room.begin(request.operation, request.input, request.baseUrl, process)
     if (timeoutMs !== undefined) call.isWatched = true
     const carriedOut = call.decision === undefined ? carryOut(room, call) : underFaults(room, call, call.decision)
@@ -156,7 +157,7 @@ export const handle = (
 const nothingToCallOff = () => {}
 
 const waitFor = (room: Room, call: Call, poll: Poll, caller: Caller): (() => void) => {
-  const place = makePlace(room)
+  const place = makePlace(room, () => false)
   const callOff = () => {
     place.leave()
     room.end(call, () => ({ _tag: "Interrupted" }))

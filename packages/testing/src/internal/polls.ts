@@ -10,6 +10,8 @@ import type { VirtualQueue } from "./queue.js"
 export interface Waiter {
   readonly poll: Poll
   readonly wake: () => void
+  /** whether its process sleeps or is gone: it may not try when it is woken, or never */
+  readonly isAway: () => boolean
   /** orders equal deadlines */
   readonly order: number
   deadlinePlace: number
@@ -45,8 +47,8 @@ export class Polls {
     return this.lines.get(queue)?.waiters.size ?? 0
   }
 
-  wait(poll: Poll, wake: () => void): Waiter {
-    const waiter: Waiter = { poll, wake, order: ++this.order, deadlinePlace: -1 }
+  wait(poll: Poll, wake: () => void, isAway: () => boolean): Waiter {
+    const waiter: Waiter = { poll, wake, isAway, order: ++this.order, deadlinePlace: -1 }
     let line = this.lines.get(poll.queue)
     if (line === undefined) {
       line = { waiters: new Set(), woken: undefined }
@@ -100,13 +102,11 @@ export class Polls {
     if (line === undefined) return
     const deleted = this.account.find(queue.name) !== queue
     for (const waiter of line.waiters) {
-      if (deleted) {
-        this.wakeUp(waiter)
-      } else {
-        if (line.woken !== undefined || !queue.available) return
-        line.woken = waiter
-        this.wakeUp(waiter)
+      if (!deleted) {
+        if ((line.woken !== undefined && !line.woken.isAway()) || !queue.available) return
+        if (!waiter.isAway()) line.woken = waiter
       }
+      this.wakeUp(waiter)
     }
   }
 

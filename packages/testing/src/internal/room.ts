@@ -10,6 +10,7 @@ import { ApiError, apiError, apiErrorOfCode } from "./apiError.js"
 import type { Json } from "./input.js"
 import { type OperationContext, operations, Poll } from "./operations.js"
 import { Polls, type SetTimer } from "./polls.js"
+import type { Process } from "./simulation.js"
 import { answered, failed, faultEntries, isSingle, queueNameOf, summarize } from "./summary.js"
 
 export interface RoomOptions extends AccountOptions {
@@ -28,6 +29,8 @@ export interface Call {
   readonly queueName: string
   readonly baseUrl: string
   readonly startedAt: number
+  /** who calls; `undefined`: nobody of a simulation */
+  readonly process: Process | undefined
   /** `undefined`: no fault strikes this call */
   readonly decision: FaultPlan.FaultDecision | undefined
   /** a fault or a time limit may keep the answer from the caller: its end is written down behind them */
@@ -75,7 +78,7 @@ export class Room {
   }
 
   /** Writes a call down and asks the faults. `process` is who calls, if that is known. */
-  begin(operation: string, input: Json, baseUrl: string, process?: string): Call {
+  begin(operation: string, input: Json, baseUrl: string, process?: Process): Call {
     const number = ++this.calls
     const startedAt = this.now()
     const queueName = queueNameOf(input)
@@ -94,7 +97,7 @@ export class Room {
         _tag: "CallStarted",
         ...common,
         input: summarize(account, operation, queueName, input),
-        ...(process === undefined ? {} : { process })
+        ...(process === undefined ? {} : { process: process.name })
       })
       if (struck) account.journal.append({ _tag: "FaultInjected", ...common, fault: FaultPlan.describe(decision) })
     }
@@ -105,6 +108,7 @@ export class Room {
       queueName,
       baseUrl,
       startedAt,
+      process,
       decision: struck ? decision : undefined,
       isWatched: struck,
       done: false,
