@@ -162,9 +162,9 @@ describe("the page", () => {
     Effect.gen(function* () {
       yield* undecided("told-1")
       yield* using({ language: "ko" }, "review", async (page) => {
-        await page.getByRole("button", { name: "일어나지 않았음" }).click()
+        await page.getByRole("button", { name: "전달되지 않았음" }).click()
         await page.getByLabel("기록에 남길 메모").fill("수신자가 확인함")
-        await page.getByRole("dialog").getByRole("button", { name: "일어나지 않았음" }).click()
+        await page.getByRole("dialog").getByRole("button", { name: "전달되지 않았음" }).click()
         await page.getByText("판정을 기다리는 것이 없습니다.").waitFor()
       })
       const jobs = yield* JobStore

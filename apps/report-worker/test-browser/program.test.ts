@@ -85,7 +85,7 @@ describe("the worker and its page", () => {
           await page.getByRole("button", { name: "Submit" }).click()
           await page.getByRole("heading", { name: "seen" }).waitFor()
           await page.goto(`${url}/#/now`)
-          await page.getByRole("img", { name: /^seen: held, received .* [1-9]\d* beats/ }).waitFor()
+          await page.getByRole("img", { name: /^seen: held, received .* heartbeats [1-9]/ }).waitFor()
           await page.goto(`${url}/#/jobs/seen`)
           const download = page.waitForEvent("download")
           await page.getByRole("link", { name: "Download" }).click()

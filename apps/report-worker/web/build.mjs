@@ -26,6 +26,8 @@ export const build = async () => {
     target: "es2022",
     jsx: "automatic",
     jsxImportSource: "preact",
+    // Korean as it is, not by its numbers
+    charset: "utf8",
     legalComments: "none",
     logLevel: "silent"
   })

@@ -1,7 +1,8 @@
 /** The dead-letter queue, looked into when somebody asks for it, since each look costs a receive. */
 import { signal } from "@preact/signals"
+import { useEffect, useRef } from "preact/hooks"
 import { Dialog, Note } from "./Dialog.js"
-import { bytes, duration, full } from "./format.js"
+import { bytes, duration, full, time } from "./format.js"
 import { ask, attempt, counters, mayAct, say, t } from "./state.js"
 import type { DeadLetterDetail, DeadLetters as Letters, Discarded, Redriven } from "../../src/http/View.js"
 
@@ -70,62 +71,70 @@ const pretty = (body: string) => {
   }
 }
 
-const Detail = ({ letter }: { letter: DeadLetterDetail }) => (
-  <section class="card" aria-labelledby="letter">
-    <header>
-      <h2 id="letter">
-        {t("message")} <code>{letter.messageId}</code>
-      </h2>
-      <button type="button" onClick={() => (shown.value = undefined)}>
-        {t("close")}
-      </button>
-    </header>
-    <dl class="facts">
-      {letter.jobId === undefined ? null : (
+/** over the list, which may be long */
+const Detail = ({ letter }: { letter: DeadLetterDetail }) => {
+  const box = useRef<HTMLDialogElement>(null)
+  useEffect(() => box.current?.showModal(), [])
+  const close = () => (shown.value = undefined)
+  return (
+    <dialog class="wide" ref={box} onClose={close} aria-labelledby="letter">
+      <header>
+        <h2 id="letter">
+          {t("message")} <code>{letter.messageId}</code>
+        </h2>
+        <button type="button" onClick={close}>
+          {t("close")}
+        </button>
+      </header>
+      <dl class="facts">
+        {letter.jobId === undefined ? null : (
+          <div>
+            <dt>{t("job")}</dt>
+            <dd>
+              <a href={`#/jobs/${letter.jobId}`}>{letter.jobId}</a>
+            </dd>
+          </div>
+        )}
         <div>
-          <dt>{t("job")}</dt>
-          <dd>
-            <a href={`#/jobs/${letter.jobId}`}>{letter.jobId}</a>
-          </dd>
+          <dt>{t("reason")}</dt>
+          <dd>{letter.reason ?? "–"}</dd>
         </div>
+      </dl>
+      <h3>{t("body")}</h3>
+      <pre tabIndex={0}>{pretty(letter.body)}</pre>
+      {Object.keys(letter.attributes).length === 0 ? null : (
+        <>
+          <h3>{t("attributes")}</h3>
+          <dl class="facts">
+            {Object.entries(letter.attributes).map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </>
       )}
-      <div>
-        <dt>{t("reason")}</dt>
-        <dd>{letter.reason ?? "–"}</dd>
-      </div>
-    </dl>
-    <h3>{t("body")}</h3>
-    <pre tabIndex={0}>{pretty(letter.body)}</pre>
-    {Object.keys(letter.attributes).length === 0 ? null : (
-      <>
-        <h3>{t("attributes")}</h3>
-        <dl class="facts">
-          {Object.entries(letter.attributes).map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
-      </>
-    )}
-    <h3>{t("history")}</h3>
-    <ol class="history">
-      {letter.history.map(({ at, what }, i) => (
-        <li key={i}>
-          <time>{at === undefined ? "" : full(at)}</time>
-          <span>{what}</span>
-        </li>
-      ))}
-    </ol>
-  </section>
-)
+      <h3>{t("history")}</h3>
+      <ol class="history">
+        {letter.history.map(({ at, what }, i) => (
+          <li key={i}>
+            <time title={at === undefined ? "" : full(at)}>{at === undefined ? "" : time(at)}</time>
+            <span>{what}</span>
+          </li>
+        ))}
+      </ol>
+    </dialog>
+  )
+}
 
 type Group = Letters["groups"][number]
 
 const GroupOf = ({ group, all }: { group: Group; all: Letters }) => {
   const ids = new Set(group.messageIds)
   const lines = all.messages.filter(({ messageId }) => ids.has(messageId))
+  // a reason that all have stands above them
+  const isSame = lines.every(({ reason }) => reason === group.reason)
   const isWhole = group.messageIds.every((id) => chosen.value.has(id))
   return (
     <details class="card group" open={all.groups.length <= 3}>
@@ -140,7 +149,7 @@ const GroupOf = ({ group, all }: { group: Group; all: Letters }) => {
             checked={isWhole}
             onChange={(e) => choose(group.messageIds, e.currentTarget.checked)}
           />
-          {t("select")}: {group.count}
+          {t("select", group.count)}
         </label>
       ) : null}
       <table class="stack">
@@ -148,7 +157,7 @@ const GroupOf = ({ group, all }: { group: Group; all: Letters }) => {
         <thead>
           <tr>
             <th scope="col">{t("message")}</th>
-            <th scope="col">{t("reason")}</th>
+            {isSame ? null : <th scope="col">{t("reason")}</th>}
             <th scope="col" class="number">
               {t("age")}
             </th>
@@ -177,13 +186,13 @@ const GroupOf = ({ group, all }: { group: Group; all: Letters }) => {
                       checked={chosen.value.has(line.messageId)}
                       onChange={(e) => choose([line.messageId], e.currentTarget.checked)}
                     />
-                    <code title={line.messageId}>{line.messageId.slice(0, 8)}</code>
+                    <code>{line.messageId}</code>
                   </label>
                 ) : (
-                  <code title={line.messageId}>{line.messageId.slice(0, 8)}</code>
+                  <code>{line.messageId}</code>
                 )}
               </th>
-              <td data-name={t("reason")}>{line.reason ?? "–"}</td>
+              {isSame ? null : <td data-name={t("reason")}>{line.reason ?? "–"}</td>}
               <td data-name={t("age")} class="number">
                 {line.ageMs === undefined ? "–" : duration(line.ageMs)}
               </td>

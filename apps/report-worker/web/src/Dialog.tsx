@@ -1,7 +1,7 @@
 /** A question that has to be answered first. The browser keeps the focus inside, and Escape closes it. */
 import type { ComponentChildren } from "preact"
 import { useEffect, useRef, useState } from "preact/hooks"
-import { attempt, t } from "./state.js"
+import { t } from "./state.js"
 import type { Word } from "./en.js"
 
 export const Dialog = (o: {
@@ -15,21 +15,28 @@ export const Dialog = (o: {
 }) => {
   const box = useRef<HTMLDialogElement>(null)
   const [isBusy, setBusy] = useState(false)
+  const [problem, setProblem] = useState("")
   useEffect(() => box.current?.showModal(), [])
   const submit = (e: SubmitEvent) => {
     e.preventDefault()
     const data = new FormData(e.currentTarget as HTMLFormElement)
     setBusy(true)
-    void attempt(async () => {
-      await o.onConfirm(data)
-      o.onClose()
-    }).finally(() => setBusy(false))
+    // what goes wrong is said here: what is said behind a dialog is dimmed
+    void o
+      .onConfirm(data)
+      .then(o.onClose, (e: Error) => setProblem(e.message))
+      .finally(() => setBusy(false))
   }
   return (
     <dialog ref={box} onClose={o.onClose} aria-labelledby="dialog-title">
       <form onSubmit={submit}>
         <h2 id="dialog-title">{o.title}</h2>
         {o.children}
+        {problem === "" ? null : (
+          <p class="error" role="alert">
+            {problem}
+          </p>
+        )}
         <div class="actions">
           <button type="button" onClick={o.onClose}>
             {t("close")}

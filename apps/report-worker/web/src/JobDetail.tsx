@@ -4,7 +4,7 @@ import type { JobEvent } from "../../src/jobs/JobEvent.js"
 import { bytes, duration, full, time } from "./format.js"
 import { Chip, Progress, stateWord } from "./Jobs.js"
 import type { Row } from "./jobList.js"
-import { ask, attempt, clock, jobsChanged, lastJob, leases, mayAct, say, t } from "./state.js"
+import { ask, attempt, clock, isWord, jobsChanged, lastJob, leases, mayAct, say, t } from "./state.js"
 import type { Word } from "./en.js"
 
 interface Key {
@@ -26,6 +26,12 @@ const eventText = ({ detail, kind }: typeof JobEvent.Encoded): string => {
   return t(`ev_${kind}`)
 }
 
+/** what the worker calls it, in the words of the page */
+const nameOf = (name: string) => {
+  const word = name === "pagesPerSecond" ? "pace" : name === "state" ? "usState" : name
+  return isWord(word) ? t(word) : name
+}
+
 const restOf = ({ detail, kind }: typeof JobEvent.Encoded): string =>
   Object.entries(detail)
     .filter(([name]) => !(kind === "step" && name === "step") && !(kind === "delivery" && name === "state"))
@@ -33,8 +39,10 @@ const restOf = ({ detail, kind }: typeof JobEvent.Encoded): string =>
       name === "reason"
         ? String(value)
         : name === "notBefore"
-          ? `${t("notBefore")} ${full(Number(value))}`
-          : `${name} ${value}`
+          ? `${t("notBefore")}: ${full(Number(value))}`
+          : name === "run" || name === "receive"
+            ? t(name, Number(value))
+            : `${nameOf(name)}: ${value}`
     )
     .join(" · ")
 
@@ -46,7 +54,12 @@ const Fact = ({ name, value }: { name: Word; value: string | number | undefined 
     </div>
   )
 
-const valueOf = (value: unknown) => (typeof value === "object" ? JSON.stringify(value) : String(value))
+const valueOf = (value: unknown): string =>
+  typeof value === "object" && value !== null
+    ? Object.entries(value)
+        .map(([name, of]) => (name === "url" ? String(of) : `${name}: ${of}`))
+        .join(", ")
+    : String(value)
 
 export const JobDetail = ({ id }: { id: string }) => {
   const [answer, setAnswer] = useState<Answer>()
@@ -103,7 +116,7 @@ export const JobDetail = ({ id }: { id: string }) => {
   const ledger = (key: Key | undefined) =>
     key === undefined
       ? undefined
-      : `${key.state}, ${t("attempt", key.attempt)}${key.error === undefined ? "" : `: ${key.error}`}`
+      : `${isWord(key.state) ? t(key.state) : key.state}, ${t("attempt", key.attempt)}${key.error === undefined ? "" : `: ${key.error}`}`
   return (
     <>
       {title}
@@ -146,7 +159,7 @@ export const JobDetail = ({ id }: { id: string }) => {
               .filter(([name]) => name !== "report" && name !== "jobId")
               .map(([name, value]) => (
                 <div key={name}>
-                  <dt>{name}</dt>
+                  <dt>{nameOf(name)}</dt>
                   <dd>{valueOf(value)}</dd>
                 </div>
               ))}

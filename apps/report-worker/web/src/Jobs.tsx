@@ -36,26 +36,28 @@ export const Progress = ({ row }: { row: Row }) => {
 }
 
 const Line = ({ row }: { row: Row }) => (
-  <tr>
-    <th scope="row">
+  <tr role="row">
+    <th scope="row" role="rowheader">
       <a href={`#/jobs/${row.job.jobId}`}>{row.job.jobId}</a>
     </th>
-    <td data-name={t("state")}>
+    <td role="cell" data-name={t("state")}>
       <Chip of={row.state} />
       <Progress row={row} />
       {row.reason !== undefined && row.state !== "completed" ? <small class="reason">{row.reason}</small> : null}
     </td>
-    <td data-name={t("report")}>
+    <td role="cell" data-name={t("report")}>
       {t(row.job.report)} <small>{row.job.format ?? "pdf"}</small>
     </td>
-    <td data-name={t("delivery")}>{row.delivery === "none" ? "–" : t(row.delivery)}</td>
-    <td data-name={t("runs")} class="number">
+    <td role="cell" data-name={t("delivery")}>
+      {row.delivery === "none" ? "–" : t(row.delivery)}
+    </td>
+    <td role="cell" data-name={t("runs")} class="number">
       {row.runs}
     </td>
-    <td data-name={t("accepted")} class="number">
+    <td role="cell" data-name={t("accepted")} class="number">
       <time title={full(row.acceptedAt)}>{time(row.acceptedAt)}</time>
     </td>
-    <td class="end">
+    <td role="cell" class="end">
       {row.result === undefined ? null : (
         <a
           class="button"
@@ -111,26 +113,34 @@ export const Jobs = () => (
       {list.value === undefined ? null : list.value.length === 0 ? (
         <p class="empty">{t("noJobs")}</p>
       ) : (
-        <table class="stack">
+        <table class="stack long" role="table">
           <caption class="hidden">{t("newest", list.value.length)}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{t("jobId")}</th>
-              <th scope="col">{t("state")}</th>
-              <th scope="col">{t("report")}</th>
-              <th scope="col">{t("delivery")}</th>
-              <th scope="col" class="number">
+          <thead role="rowgroup">
+            <tr role="row">
+              <th scope="col" role="columnheader">
+                {t("jobId")}
+              </th>
+              <th scope="col" role="columnheader">
+                {t("state")}
+              </th>
+              <th scope="col" role="columnheader">
+                {t("report")}
+              </th>
+              <th scope="col" role="columnheader">
+                {t("delivery")}
+              </th>
+              <th scope="col" role="columnheader" class="number">
                 {t("runs")}
               </th>
-              <th scope="col" class="number">
+              <th scope="col" role="columnheader" class="number">
                 {t("accepted")}
               </th>
-              <th scope="col">
+              <th scope="col" role="columnheader">
                 <span class="hidden">{t("download")}</span>
               </th>
             </tr>
           </thead>
-          <tbody>
+          <tbody role="rowgroup">
             {list.value.map((row) => (
               <Line key={row.job.jobId} row={row} />
             ))}

@@ -23,6 +23,18 @@ const wordOf = (action: string) => {
   return isWord(word) ? t(word) : action
 }
 
+const valueOf = (name: string, value: string | number | boolean) => {
+  const text = String(value)
+  if (name === "verdict") return t(text === "happened" ? "happened" : "didNotHappen")
+  return (name === "report" || name === "state") && isWord(text) ? t(text) : text
+}
+
+/** what the worker notes beside an act, in the words of the page */
+const detailOf = ([name, value]: readonly [string, string | number | boolean]) => {
+  const word = name === "note" ? "logNote" : name === "discarded" ? "act_discard" : name
+  return `${isWord(word) ? t(word) : name}: ${valueOf(name, value)}`
+}
+
 export const Log = () => {
   useEffect(() => void load(), [])
   return (
@@ -56,11 +68,7 @@ export const Log = () => {
                   <td data-name={t("about")}>
                     <code>{a.subject}</code>
                   </td>
-                  <td data-name={t("details")}>
-                    {Object.entries(a.detail)
-                      .map(([name, value]) => `${name}: ${value}`)
-                      .join(" · ")}
-                  </td>
+                  <td data-name={t("details")}>{Object.entries(a.detail).map(detailOf).join(" · ")}</td>
                 </tr>
               ))}
             </tbody>

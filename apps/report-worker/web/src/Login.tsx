@@ -1,15 +1,21 @@
 /** A token is asked for. It goes to the worker once, and is kept nowhere in the page. */
-import { ask, attempt, me, start, t } from "./state.js"
+import { useState } from "preact/hooks"
+import { ask, me, Refused, start, t } from "./state.js"
 
 export const Login = () => {
-  const submit = (form: HTMLFormElement) =>
-    attempt(async () => {
-      const token = new FormData(form).get("token")
-      form.reset()
+  const [problem, setProblem] = useState("")
+  const submit = async (form: HTMLFormElement) => {
+    const token = new FormData(form).get("token")
+    form.reset()
+    try {
       await ask("POST", "/login", { token })
-      me.value = undefined
-      await start()
-    })
+    } catch (e) {
+      setProblem(e instanceof Refused && e.status === 401 ? t("tokenUnknown") : (e as Error).message)
+      return
+    }
+    me.value = undefined
+    await start()
+  }
   return (
     <form
       class="card login"
@@ -24,6 +30,11 @@ export const Login = () => {
         <span>{t("token")}</span>
         <input type="password" name="token" required autocomplete="current-password" maxLength={500} />
       </label>
+      {problem === "" ? null : (
+        <p class="error" role="alert">
+          {problem}
+        </p>
+      )}
       <button type="submit" class="primary">
         {t("login")}
       </button>

@@ -12,6 +12,7 @@ import {
   consuming,
   counters,
   duplicates,
+  isConnected,
   leases,
   letterCount,
   mayAct,
@@ -68,15 +69,17 @@ const Counters = () => {
 
 const minutes = 30
 
+const minute = computed(() => Math.floor(clock.value / 60_000))
+
 /** runs that ended, by minute */
 const perMinute = computed(() => {
-  const last = Math.floor(clock.value / 60_000)
-  return Array.from({ length: minutes }, (_, i) => {
-    const minute = last - minutes + 1 + i
-    const of = runs.value.filter(({ at }) => Math.floor(at / 60_000) === minute)
-    const good = of.filter(({ run }) => run === "success").length
-    return { minute, good, bad: of.length - good }
-  })
+  const first = minute.value - minutes + 1
+  const all = Array.from({ length: minutes }, (_, i) => ({ minute: first + i, good: 0, bad: 0 }))
+  for (const { at, run } of runs.value) {
+    const of = all[Math.floor(at / 60_000) - first]
+    if (of !== undefined) of[run === "success" ? "good" : "bad"]++
+  }
+  return all
 })
 
 const Throughput = () => {
@@ -121,7 +124,7 @@ const Throughput = () => {
           </svg>
           <div class="axis">
             <span>−{duration(minutes * 60_000)}</span>
-            <span>{`≤ ${most}`}</span>
+            <span>{t("peak", most)}</span>
             <span>{t("atNow")}</span>
           </div>
           <p class="about">
@@ -143,6 +146,9 @@ const hintText = ({ hint, p99Ms, visibilityMs }: Advice) => {
   const beat = hint.heartbeatMs === undefined ? t("noHeartbeat") : duration(hint.heartbeatMs)
   return `${t(word[hint.why], duration(p99Ms ?? 0), duration(visibilityMs))} ${t("hintTake", duration(hint.visibilityMs), beat)}`
 }
+
+/** what is told below them */
+const timeSteps = [10, 100, 1000, 10_000, 60_000, 600_000, 3_600_000]
 
 /** run times, in steps that grow: a second and an hour are both to be seen */
 const RunTimes = () => {
@@ -202,9 +208,15 @@ const RunTimes = () => {
           </span>
         ))}
       </div>
-      <div class="axis">
-        <span>{duration(low)}</span>
-        <span>{duration(high)}</span>
+      <div class="axis steps">
+        {timeSteps
+          .map((ms) => ({ ms, at: x(ms) / 600 }))
+          .filter(({ at }) => at > 0.04 && at < 0.96)
+          .map(({ at, ms }) => (
+            <span key={ms} style={{ left: `${at * 100}%` }}>
+              {duration(ms)}
+            </span>
+          ))}
       </div>
       <p class="about">{sentence}</p>
       {hint === undefined ? null : <p class="hint">{hint}</p>}
@@ -215,7 +227,7 @@ const RunTimes = () => {
 const Switch = () => {
   const state = consuming.value?.state
   const isPaused = state === "paused"
-  const canSwitch = isPaused || state === "receiving" || state === "receive fails"
+  const canSwitch = isConnected.value && (isPaused || state === "receiving" || state === "receive fails")
   const flip = () =>
     attempt(async () => {
       consuming.value = await ask<Consuming>("POST", "/consuming", { paused: !isPaused })
@@ -233,18 +245,22 @@ export const Now = () => (
       <h1>{t("now")}</h1>
       <p>
         {about.value === undefined ? null : <code>{about.value.queue}</code>}
-        {consuming.value === undefined ? null : (
+        {consuming.value === undefined ? null : isConnected.value ? (
           <span class={`chip ${consuming.value.state.replaceAll(" ", "-")}`}>{t(consuming.value.state)}</span>
+        ) : (
+          <span class="chip">?</span>
         )}
         {consuming.value?.detail === undefined ? null : <span class="about">{consuming.value.detail}</span>}
       </p>
       <Switch />
     </div>
     <Counters />
-    <Timeline />
-    <div class="two">
-      <Throughput />
-      <RunTimes />
+    <div class="now">
+      <Timeline />
+      <div class="two">
+        <Throughput />
+        <RunTimes />
+      </div>
     </div>
   </>
 )

@@ -86,9 +86,11 @@ export const Review = () => {
       </div>
       <p class="about">{t("reviewAbout")}</p>
       {open.value?.length === 0 ? <p class="card empty">{t("noReviews")}</p> : null}
-      {open.value?.map((review) => (
-        <One key={review.jobId} review={review} />
-      ))}
+      <div class="cards">
+        {open.value?.map((review) => (
+          <One key={review.jobId} review={review} />
+        ))}
+      </div>
       {asked === undefined ? null : (
         <Dialog
           title={`${asked.of.jobId}: ${t(asked.verdict === "happened" ? "happened" : "didNotHappen")}`}

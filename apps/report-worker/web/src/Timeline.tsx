@@ -9,6 +9,12 @@ import type { Word } from "./en.js"
 /** of the drawing, in its own pixels */
 const width = signal(640)
 const rowHeight = 34
+/** of the axis; the style has its line there */
+const past = 0.62
+/** a limit that is further away is not told: it would be in every row */
+const limitToldMs = 3_600_000
+/** a circle from its left end on */
+const dot = "a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0-6.4 0"
 
 type Health = "held" | "soon" | "lost" | "deleted" | "comes again" | "dead-lettered" | "left to SQS" | "duplicate"
 
@@ -50,29 +56,39 @@ const shownMs = computed(() => {
   return Math.min(3_600_000, Math.max(30_000, slot * 3))
 })
 
+/** one with room for more rows */
+const largeScreen = 3000
+
 /** in hand first, the oldest on top; then what has ended, the newest on top */
 const rows = computed(() => {
   const all = [...leases.value.values()]
   const open = all.filter((l) => l.endedAt === undefined).sort((a, b) => a.receivedAt - b.receivedAt)
   const ended = all.filter((l) => l.endedAt !== undefined).sort((a, b) => b.endedAt! - a.endedAt!)
-  return [...open, ...ended.slice(0, Math.max(6, 14 - open.length))]
+  const most = innerWidth < largeScreen ? 14 : 24
+  return [...open, ...ended.slice(0, Math.max(6, most - open.length))]
 })
 
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800].map((s) => s * 1000)
 
-const axis = () => {
+/** the axis at a time; tenths of a pixel are enough */
+const axisAt = (now: number) => {
   const ms = shownMs.value
-  const begin = clock.value - ms * 0.55
-  const x = (at: number) => ((at - begin) / ms) * width.value
+  const begin = now - ms * past
+  const x = (at: number) => Math.round(((at - begin) / ms) * width.value * 10) / 10
   return { begin, end: begin + ms, x }
 }
 
 const Ticks = () => {
-  const { begin, end, x } = axis()
+  // wherever it is, it looks the same
+  const now = 0
+  const { begin, end, x } = axisAt(now)
   const step = steps.find((s) => (s / (end - begin)) * width.value >= 64) ?? 3_600_000
-  const now = clock.value
   const ticks: Array<number> = []
-  for (let n = Math.ceil((begin - now) / step); n * step < end - now; n++) ticks.push(n * step)
+  for (let n = Math.ceil((begin - now) / step); n * step < end - now; n++) {
+    // one at the edge would be cut
+    const at = x(now + n * step)
+    if (at > 26 && at < width.value - 26) ticks.push(n * step)
+  }
   return (
     <svg class="ticks" viewBox={`0 0 ${width.value} 18`} aria-hidden="true">
       {ticks.map((offset) => (
@@ -87,9 +103,35 @@ const Ticks = () => {
   )
 }
 
-const Row = ({ lease }: { lease: Lease }) => {
-  const now = clock.value
-  const { end, x } = axis()
+/** rows that are in sight, by their delivery */
+const inSight = new Set<string>()
+/** grows when some came into sight */
+const cameIntoSight = signal(0)
+const observer = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (isIntersecting) inSight.add(target.id)
+    else inSight.delete(target.id)
+  }
+  cameIntoSight.value++
+})
+
+/** a delivery as it was at a time */
+interface Drawing {
+  readonly lease: Lease
+  readonly now: number
+}
+
+const Row = ({ lease, now }: Drawing) => {
+  const box = useRef<HTMLLIElement>(null)
+  useEffect(() => {
+    const row = box.current!
+    observer.observe(row)
+    return () => {
+      observer.unobserve(row)
+      inSight.delete(row.id)
+    }
+  }, [])
+  const { end, x } = axisAt(now)
   const w = width.value
   const health = healthOf(lease, now)
   const isOver = lease.endedAt !== undefined
@@ -112,7 +154,7 @@ const Row = ({ lease }: { lease: Lease }) => {
         duration(lease.limitAt - now)
       )
   return (
-    <li class={isOver ? "lease over" : "lease"}>
+    <li class={isOver ? "lease over" : "lease"} id={lease.id} ref={box}>
       <span class="who">
         {lease.jobId === undefined ? <b>{nameOf(lease)}</b> : <a href={`#/jobs/${lease.jobId}`}>{lease.jobId}</a>}
         <small>
@@ -127,9 +169,7 @@ const Row = ({ lease }: { lease: Lease }) => {
         {lease.startedAt === undefined ? null : bar(lease.startedAt, until, `run ${health.replaceAll(" ", "-")}`)}
         {isOver ? null : bar(now, lease.deadline, "ahead")}
         <path class="received" d={`M${from} 6v22`} />
-        {lease.beats.map((at) => (
-          <circle class="beat" key={at} cx={x(at)} cy={17} r={3.2} />
-        ))}
+        <path class="beat" d={lease.beats.map((at) => `M${x(at) - 3.2} 17${dot}`).join("")} />
         {isOver || lease.deadline > end ? null : (
           <path class="deadline" d={`M${x(lease.deadline)} 4v26M${x(lease.deadline) - 4} 4h8`} />
         )}
@@ -144,13 +184,39 @@ const Row = ({ lease }: { lease: Lease }) => {
               ? lease.confirmed === false
                 ? t("unconfirmed")
                 : duration(ran)
-              : health === "held"
+              : health === "held" && lease.limitAt - now < limitToldMs
                 ? t("limitIn", duration(lease.limitAt - now))
                 : t(health)}
           </small>
         </span>
       </span>
     </li>
+  )
+}
+
+/** what is out of sight follows about once a second, not all of it at once */
+const followMs = 1000
+let drawn: ReadonlyMap<string, Drawing & { readonly until: number }> = new Map()
+
+const Rows = () => {
+  const now = clock.value
+  void cameIntoSight.value
+  drawn = new Map(
+    rows.value.map((lease) => {
+      const last = drawn.get(lease.id)
+      return last !== undefined && last.until > now && last.lease.endedAt === lease.endedAt && !inSight.has(lease.id)
+        ? [lease.id, last]
+        : [lease.id, { lease, now, until: now + followMs * (0.5 + Math.random()) }]
+    })
+  )
+  return drawn.size === 0 ? (
+    <p class="empty">{t("noLeases")}</p>
+  ) : (
+    <ul>
+      {[...drawn].map(([id, { lease, now }]) => (
+        <Row key={id} lease={lease} now={now} />
+      ))}
+    </ul>
   )
 }
 
@@ -228,15 +294,7 @@ export const Timeline = () => {
           <span />
         </div>
         <div class="now-line" aria-hidden="true" />
-        {rows.value.length === 0 ? (
-          <p class="empty">{t("noLeases")}</p>
-        ) : (
-          <ul>
-            {rows.value.map((lease) => (
-              <Row key={lease.id} lease={lease} />
-            ))}
-          </ul>
-        )}
+        <Rows />
       </div>
       <ul class="legend">
         {legend.map(([name, word]) => (

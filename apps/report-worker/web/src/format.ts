@@ -43,7 +43,17 @@ export const time = (ms: number): string => {
   return format.format(ms)
 }
 
-export const full = (ms: number): string => new Date(ms).toLocaleString(language.value)
+/** with its day, and a clock of 24 hours */
+export const full = (ms: number): string =>
+  new Date(ms).toLocaleString(language.value === "en" ? "en-GB" : "ko", {
+    year: "numeric",
+    month: "short",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23"
+  })
 
 export const bytes = (n: number): string =>
   n < 1000 ? `${n} B` : n < 1e6 ? `${(n / 1000).toFixed(1)} kB` : `${(n / 1e6).toFixed(1)} MB`

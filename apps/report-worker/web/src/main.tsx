@@ -6,12 +6,15 @@ import { DeadLetters } from "./DeadLetters.js"
 import { JobDetail } from "./JobDetail.js"
 import { Jobs } from "./Jobs.js"
 import { Log } from "./Log.js"
+import { time } from "./format.js"
 import { Login } from "./Login.js"
 import { Now } from "./Now.js"
 import { Review } from "./Review.js"
 import {
+  about,
   ask,
   attempt,
+  clock,
   counters,
   isConnected,
   language,
@@ -131,7 +134,11 @@ const Page = () => {
           ) : null}
         </div>
       </header>
-      {typeof who === "object" && !isConnected.value ? <p class="offline">{t("reconnecting")}</p> : null}
+      {typeof who === "object" && !isConnected.value ? (
+        <p class="offline">
+          {t("reconnecting")} {about.value === undefined ? "" : t("asOf", time(clock.value))}
+        </p>
+      ) : null}
       <main id="main" tabIndex={-1} ref={main}>
         {who === "login" ? <Login /> : who === undefined ? null : shownPart()}
       </main>

@@ -54,7 +54,14 @@ export const say = (text: string, isBad = false) => {
   unsay = setTimeout(() => (said.value = undefined), 8000)
 }
 
-export class Refused extends Error {}
+export class Refused extends Error {
+  constructor(
+    message: string,
+    readonly status = 0
+  ) {
+    super(message)
+  }
+}
 
 /** Asks the worker; a login that is missing is asked for, everything else that goes wrong is thrown with its sentence. */
 export const ask = async <A>(method: "GET" | "POST", path: string, body?: unknown): Promise<A> => {
@@ -69,7 +76,8 @@ export const ask = async <A>(method: "GET" | "POST", path: string, body?: unknow
   }
   const answer: unknown = await response.json().catch(() => ({}))
   if (response.status === 401 && path !== "/login") me.value = "login"
-  if (!response.ok) throw new Refused((answer as { message?: string }).message ?? `HTTP ${response.status}`)
+  if (!response.ok)
+    throw new Refused((answer as { message?: string }).message ?? `HTTP ${response.status}`, response.status)
   return answer as A
 }
 
@@ -107,11 +115,22 @@ let skewMs = 0
 /** the worker's time, a few times a second while somebody looks */
 export const clock = signal(Date.now())
 setInterval(() => {
-  if (document.visibilityState === "visible") clock.value = Date.now() + skewMs
+  // unheard of, the deliveries stay as they were: whether they are still ours nobody can say
+  if (document.visibilityState === "hidden" || !isConnected.peek()) return
+  batch(() => {
+    clock.value = Date.now() + skewMs
+    if (ended.length === 0) return
+    runs.value = [...runs.value, ...ended].slice(-keepRuns)
+    ended = []
+  })
 }, 250)
 
 const keepEndedMs = 60_000
+const keepEnded = 100
 const keepRuns = 1000
+
+/** runs that ended, since the clock was told last */
+let ended: Array<Run> = []
 
 /** changes of one moment are drawn together */
 let waiting: Array<Change> = []
@@ -121,14 +140,15 @@ const applyAll = () => {
   waiting = []
   batch(() => {
     const next = new Map(leases.value)
-    const ended: Array<Run> = []
     for (const change of changes) {
       if (change.kind === "lease") {
         const before = next.get(change.data.id)
         const { endedAt, ranMs, run } = change.data
         if (ranMs !== undefined && run !== undefined && before?.ranMs === undefined) {
-          ended.push({ at: endedAt ?? clock.peek(), ranMs, run })
+          ended.push({ at: endedAt ?? Date.now() + skewMs, ranMs, run })
         }
+        // what ended last is at the end
+        if (endedAt !== undefined && before?.endedAt === undefined) next.delete(change.data.id)
         next.set(change.data.id, change.data)
       } else if (change.kind === "state") {
         consuming.value = change.data.consuming
@@ -144,11 +164,12 @@ const applyAll = () => {
         jobsChanged.value++
       }
     }
-    for (const [id, { endedAt }] of next) {
-      if (endedAt !== undefined && clock.peek() > endedAt + keepEndedMs) next.delete(id)
-    }
-    leases.value = next
-    if (ended.length > 0) runs.value = [...runs.value, ...ended].slice(-keepRuns)
+    const over = [...next.values()].filter(({ endedAt }) => endedAt !== undefined)
+    over.forEach(({ endedAt, id }, i) => {
+      if (i < over.length - keepEnded || Date.now() + skewMs > endedAt! + keepEndedMs) next.delete(id)
+    })
+    if (changes.some(({ kind }) => kind === "lease") || next.size < leases.value.size) leases.value = next
+    ended = ended.slice(-keepRuns)
   })
 }
 
@@ -159,6 +180,7 @@ const later = (change: Change) => {
 
 const begin = (snapshot: Snapshot) => {
   waiting = []
+  ended = []
   skewMs = snapshot.at - Date.now()
   batch(() => {
     clock.value = snapshot.at
