@@ -6,9 +6,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { Main } from "../src/index.js"
+import { program } from "./programs.js"
 
 const source = (file: string) => new URL(file, import.meta.url).pathname
-const node = ["--conditions=@effect-sqs/source", "--import", "tsx"]
 
 /** No credentials, no region, no profile, and no machine that could give a role. */
 const bare = {
@@ -34,7 +34,7 @@ interface Run {
 
 const run = (args: ReadonlyArray<string>, { env = {}, interruptAfter, interruptAt }: Run = {}) =>
   new Promise<Ended>((resolve) => {
-    const child = spawn(process.execPath, [...node, source("../src/bin/effect-sqs.ts"), ...args], {
+    const child = spawn(process.execPath, [program("effect-sqs"), ...args], {
       env: { ...bare, ...env },
       cwd: source("../../..")
     })
@@ -79,7 +79,7 @@ const all = async (runs: ReadonlyArray<() => Promise<Ended>>): Promise<ReadonlyA
 }
 
 const serve = (...args: ReadonlyArray<string>) => {
-  const child = spawn(process.execPath, [...node, source("../../testing/src/bin/sqs.ts"), "--port", "0", ...args])
+  const child = spawn(process.execPath, [program("sqs"), "--port", "0", ...args])
   const url = new Promise<string>((resolve, reject) => {
     let out = ""
     child.stdout.on("data", (chunk) => {
@@ -352,7 +352,7 @@ describe("effect-sqs", () => {
 
   it("a reader that has seen enough ends it without a word", long, async () => {
     const ended = await new Promise<Ended>((resolve) => {
-      const child = spawn(process.execPath, [...node, source("../src/bin/effect-sqs.ts"), "plan", "--run", "90s"], {
+      const child = spawn(process.execPath, [program("effect-sqs"), "plan", "--run", "90s"], {
         env: bare,
         cwd: source("../../..")
       })

@@ -1,12 +1,7 @@
 /** The command as a process of its own, as a person starts it. */
 import { Effect } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
-import path from "node:path"
-import { fileURLToPath } from "node:url"
-
-const root = fileURLToPath(new URL("../../../", import.meta.url))
-const tsx = path.join(root, "node_modules/tsx/dist/loader.mjs")
-const bin = path.join(root, "packages/cli/src/bin/effect-sqs.ts")
+import { program } from "./programs.js"
 
 export interface Ended {
   readonly code: number | null
@@ -25,7 +20,7 @@ const credentials = { AWS_ACCESS_KEY_ID: "local", AWS_SECRET_ACCESS_KEY: "local"
 
 export const command = (args: ReadonlyArray<string>, options: CommandOptions): Effect.Effect<Ended> =>
   Effect.async<Ended>((resume) => {
-    const child = spawn(process.execPath, ["--conditions=@effect-sqs/source", "--import", tsx, bin, ...args], {
+    const child = spawn(process.execPath, [program("effect-sqs"), ...args], {
       cwd: options.cwd,
       env: {
         PATH: process.env["PATH"] ?? "",
