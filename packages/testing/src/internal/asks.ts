@@ -101,7 +101,7 @@ export const usualExtensions = (deliveries: ReadonlyArray<Delivery>): ReadonlySe
 /**
  * Tells releases with a delay from beats. After the last run's end a change is a release, if the delivery is never deleted,
  * and if it is the last or asks for what no beat asks. When it never ran, its last change is one if it shortens the lease, or
- * asks for what no beat asks, with those tries before it that failed.
+ * got what no beat asks, with those tries before it that failed.
  */
 export const classify = (delivery: Delivery, usual: ReadonlySet<number>): ReadonlyArray<Ask> => {
   const { asks, deadlines, runs } = delivery
@@ -119,8 +119,8 @@ export const classify = (delivery: Delivery, usual: ReadonlySet<number>): Readon
       ask.kind === "beat" && ask.sent.index > ended.index && !keeps(ask, i) ? release(ask) : ask
     )
   }
-  const isRelease = (ask: Ask) =>
-    ask.kind === "beat" && (until(ask) < before(ask) || (usual.size > 0 && !usual.has(ask.timeoutSeconds!)))
+  const isUnusual = (ask: Ask) => ask.outcome === "done" && usual.size > 0 && !usual.has(ask.timeoutSeconds!)
+  const isRelease = (ask: Ask) => ask.kind === "beat" && (until(ask) < before(ask) || isUnusual(ask))
   // the last one, and those before it of which it is another try
   const others = asks.findLastIndex((ask, i) => !isRelease(ask) || (i < asks.length - 1 && ask.outcome === "done"))
   return asks.map((ask, i) => (i > others ? release(ask) : ask))

@@ -31,6 +31,7 @@ const common = (played: Played, workers: ReadonlyArray<WorkerScene>): Invariants
   const { dead, queue, scene, undecodable } = played
   const policies = workers.flatMap((w) => [w.redelivery, w.undecodable])
   const ends = scene.jobs.ending > 0
+  const limits = workers.flatMap((w) => w.limitS ?? [])
   return {
     queue,
     kind: scene.kind,
@@ -41,6 +42,7 @@ const common = (played: Played, workers: ReadonlyArray<WorkerScene>): Invariants
     graceMs: scene.jobs.ignoresMs + Math.max(...workers.map(stalledMs)),
     mayRunOut: workers.some((w) => w.limitS !== undefined || w.stalls.length > 0 || w.heartbeatMs === "off"),
     stallMs: Math.max(...workers.map(stalledMs)),
+    limitMs: limits.length === 0 ? undefined : Math.min(...limits) * 1000,
     clockJumps: workers.some((w) => w.jumps.length > 0),
     neverRuns: (id) => undecodable.has(id)
   }
@@ -62,7 +64,6 @@ const ofWorker = (played: Played, { events, exit, killed, stoppedAt, worker }: W
     isSettled: (handle) => told.has(handle),
     concurrency: worker.concurrency,
     prefetch: mostPrefetched(played.scene.kind, worker),
-    limitMs: worker.limitS === undefined ? undefined : worker.limitS * 1000,
     drained: !killed && isClean(exit),
     stoppedAt
   }

@@ -1,5 +1,6 @@
 /** Checks of how much a consumer takes on, and of its stop. */
 import { type Delivery, type Moment, settlementsOf } from "../../JournalQuery.js"
+import type { Expectations } from "../../Expectations.js"
 import { arrivalMargin, beatFailed, type Check, type Finding, ofDelivery, safeEnd, tellsLoss } from "./facts.js"
 
 /**
@@ -157,18 +158,23 @@ export const stopRunsNothing: Check = ({
   })
 }
 
-/** The lease was lost though the consumer did what it could. */
-const isForced = (delivery: Delivery, mayRunOut: boolean): boolean => {
-  const ranOut = mayRunOut && settlementsOf(delivery).length === 0
-  return ranOut || beatFailed(delivery)
+/** Lost, or given back, though the consumer did what it could: it ran out, its beats failed, or it reached the limit. */
+const isForced = (delivery: Delivery, { limitMs = Infinity, mayRunOut, process }: Expectations): boolean => {
+  if (process !== undefined && delivery.process !== process) return true
+  const settled = settlementsOf(delivery)[0]
+  if (settled !== undefined && settled.sent.at - delivery.received.at >= limitMs - LIMIT_MARGIN_MS) return true
+  return (mayRunOut === true && settled === undefined) || beatFailed(delivery)
 }
+
+/** A limit counts from what the consumer takes for the receive, and ends a lease a little early. */
+const LIMIT_MARGIN_MS = 2000
 
 export const neverRanNeverDead: Check = ({ expectations, view }) =>
   [...view.messages.values()].flatMap((life) => {
     const moved = life.deadLettered.find((d) => expectations.queue === undefined || d.queue === expectations.queue)
     if (moved === undefined || view.runs.length === 0 || expectations.neverRuns?.(life.messageId) === true) return []
     const arrived = life.deliveries.filter((d) => d.arrived !== undefined && d.queue === moved.queue)
-    const burned = arrived.filter((d) => !isForced(d, expectations.mayRunOut === true)).length
+    const burned = arrived.filter((d) => !isForced(d, expectations)).length
     return burned > arrived.length / 2 && arrived.every((d) => d.runs.length === 0)
       ? [
           {
