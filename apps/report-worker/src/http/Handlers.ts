@@ -12,6 +12,7 @@ import type { LedgerRecord } from "@effect-sqs/ledger/LedgerRecord"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -50,6 +51,16 @@ const done = (action: string, subject: string, detail: Readonly<Record<string, s
     yield* log.append({ actor: name, action, subject, detail })
   })
 
+/**
+ * What is begun is finished and written into the log, also when who asked goes away meanwhile. It ends with the server.
+ */
+const lasting = Effect.map(
+  Effect.scope,
+  (scope) =>
+    <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.flatMap(Effect.forkIn(self, scope), Fiber.join)
+)
+
 const keyOf = (record: Option.Option<LedgerRecord>) =>
   Option.getOrUndefined(
     Option.map(record, ({ attempt, claimUntil, error, state, updatedAt }) => ({
@@ -72,147 +83,157 @@ const found = (id: string) =>
   })
 
 const jobs = HttpApiBuilder.group(Api, "jobs", (handlers) =>
-  handlers
-    .handle("submit", ({ payload: { job, notBefore } }) =>
-      Effect.gen(function* () {
-        const store = yield* JobStore
-        const { _tag, row } = yield* store
-          .accept(job, { notBefore })
-          .pipe(Effect.catchTag("JobConflict", (e) => Effect.fail(Conflict.make({ message: e.message }))))
-        if (_tag === "AlreadyAccepted") return { accepted: false as const, job: row }
-        yield* done("submit", job.jobId, { report: job.report, format: job.format })
-        return { accepted: true as const, job: row }
-      }).pipe(orUnavailable)
-    )
-    .handle("list", ({ urlParams: { after, delivery, limit = pageSize, state, text } }) =>
-      Effect.gen(function* () {
-        const store = yield* JobStore
-        const dot = after?.indexOf(".") ?? -1
-        const rows = yield* store.list({
-          states: state,
-          deliveries: delivery,
-          text: text === "" ? undefined : text?.toLowerCase(),
-          before:
-            after === undefined ? undefined : { acceptedAt: Number(after.slice(0, dot)), id: after.slice(dot + 1) },
-          limit
-        })
-        const last = rows.at(-1)
-        return {
-          jobs: rows,
-          ...(last === undefined || rows.length < limit ? {} : { next: `${last.acceptedAt}.${last.id}` })
-        }
-      }).pipe(orUnavailable)
-    )
-    .handle("one", ({ path: { id } }) =>
-      Effect.gen(function* () {
-        const store = yield* JobStore
-        const row = yield* found(id)
-        const [events, report, delivery] = yield* Effect.all([
-          store.events(id),
-          Ledger.get({ namespace: namespaces.reports, key: id }),
-          Ledger.get({ namespace: namespaces.deliveries, key: id })
-        ])
-        return { job: row, events, report: keyOf(report), delivery: keyOf(delivery) }
-      }).pipe(orUnavailable)
-    )
-    .handle("cancel", ({ path: { id } }) =>
-      Effect.gen(function* () {
-        const store = yield* JobStore
-        const row = yield* store.cancel(id).pipe(
-          Effect.catchTags({
-            JobNotFound: (e) => Effect.fail(NotFound.make({ message: e.message })),
-            JobEnded: (e) => Effect.fail(Conflict.make({ message: e.message }))
+  Effect.map(lasting, (lasts) =>
+    handlers
+      .handle("submit", ({ payload: { job, notBefore } }) =>
+        Effect.gen(function* () {
+          const store = yield* JobStore
+          const { _tag, row } = yield* store
+            .accept(job, { notBefore })
+            .pipe(Effect.catchTag("JobConflict", (e) => Effect.fail(Conflict.make({ message: e.message }))))
+          if (_tag === "AlreadyAccepted") return { accepted: false as const, job: row }
+          yield* done("submit", job.jobId, { report: job.report, format: job.format })
+          return { accepted: true as const, job: row }
+        }).pipe(lasts, orUnavailable)
+      )
+      .handle("list", ({ urlParams: { after, delivery, limit = pageSize, state, text } }) =>
+        Effect.gen(function* () {
+          const store = yield* JobStore
+          const dot = after?.indexOf(".") ?? -1
+          const rows = yield* store.list({
+            states: state,
+            deliveries: delivery,
+            text: text === "" ? undefined : text?.toLowerCase(),
+            before:
+              after === undefined ? undefined : { acceptedAt: Number(after.slice(0, dot)), id: after.slice(dot + 1) },
+            limit
           })
-        )
-        yield* done("cancel", id)
-        return row
-      }).pipe(orUnavailable)
-    )
-    .handle("download", ({ path: { id }, urlParams: { inline } }) =>
-      Effect.flatMap(found(id), (row) => download(row, inline === "yes")).pipe(orUnavailable)
-    )
+          const last = rows.at(-1)
+          return {
+            jobs: rows,
+            ...(last === undefined || rows.length < limit ? {} : { next: `${last.acceptedAt}.${last.id}` })
+          }
+        }).pipe(orUnavailable)
+      )
+      .handle("one", ({ path: { id } }) =>
+        Effect.gen(function* () {
+          const store = yield* JobStore
+          const row = yield* found(id)
+          const [events, report, delivery] = yield* Effect.all([
+            store.events(id),
+            Ledger.get({ namespace: namespaces.reports, key: id }),
+            Ledger.get({ namespace: namespaces.deliveries, key: id })
+          ])
+          return { job: row, events, report: keyOf(report), delivery: keyOf(delivery) }
+        }).pipe(orUnavailable)
+      )
+      .handle("cancel", ({ path: { id } }) =>
+        Effect.gen(function* () {
+          const store = yield* JobStore
+          const row = yield* store.cancel(id).pipe(
+            Effect.catchTags({
+              JobNotFound: (e) => Effect.fail(NotFound.make({ message: e.message })),
+              JobEnded: (e) => Effect.fail(Conflict.make({ message: e.message }))
+            })
+          )
+          yield* done("cancel", id)
+          return row
+        }).pipe(lasts, orUnavailable)
+      )
+      .handle("download", ({ path: { id }, urlParams: { inline } }) =>
+        Effect.flatMap(found(id), (row) => download(row, inline === "yes")).pipe(orUnavailable)
+      )
+  )
 )
 
 const queue = HttpApiBuilder.group(Api, "queue", (handlers) =>
-  handlers
-    .handle("now", () => Effect.flatMap(Live, (live) => Effect.map(live.snapshot, ({ snapshot }) => snapshot)))
-    .handle("consuming", ({ payload: { paused } }) =>
-      Effect.gen(function* () {
-        const control = yield* Control
-        const live = yield* Live
-        const consumer = yield* control.consumer
-        if (Option.isNone(consumer)) {
-          return yield* Effect.fail(Conflict.make({ message: "this worker does not receive now: it starts, or stops" }))
-        }
-        yield* paused ? consumer.value.pause : consumer.value.resume
-        yield* done(paused ? "pause" : "resume", consumer.value.queue)
-        const { snapshot } = yield* live.snapshot
-        // the event of it is on its way
-        const state = paused ? ("paused" as const) : ("receiving" as const)
-        return snapshot.consuming.state === state
-          ? snapshot.consuming
-          : { state, since: yield* Clock.currentTimeMillis }
-      }).pipe(orUnavailable)
-    )
-    .handle("events", () =>
-      Effect.gen(function* () {
-        const live = yield* Live
-        if ((yield* live.watchers) >= maxWatchers) {
-          return yield* Effect.fail(Unavailable.make({ message: "too many are watching" }))
-        }
-        const request = yield* HttpServerRequest.HttpServerRequest
-        const closing = yield* Closing
-        const body = Events.stream(request.headers["last-event-id"]).pipe(
-          Stream.provideService(Live, live),
-          Stream.interruptWhen(Deferred.await(closing)),
-          Stream.encodeText
-        )
-        return HttpServerResponse.stream(body, {
-          contentType: "text/event-stream",
-          headers: { "cache-control": "no-store", "x-accel-buffering": "no" }
+  Effect.map(lasting, (lasts) =>
+    handlers
+      .handle("now", () => Effect.flatMap(Live, (live) => Effect.map(live.snapshot, ({ snapshot }) => snapshot)))
+      .handle("consuming", ({ payload: { paused } }) =>
+        Effect.gen(function* () {
+          const control = yield* Control
+          const live = yield* Live
+          const consumer = yield* control.consumer
+          if (Option.isNone(consumer)) {
+            return yield* Effect.fail(
+              Conflict.make({ message: "this worker does not receive now: it starts, or stops" })
+            )
+          }
+          yield* paused ? consumer.value.pause : consumer.value.resume
+          yield* done(paused ? "pause" : "resume", consumer.value.queue)
+          const { snapshot } = yield* live.snapshot
+          // the event of it is on its way
+          const state = paused ? ("paused" as const) : ("receiving" as const)
+          return snapshot.consuming.state === state
+            ? snapshot.consuming
+            : { state, since: yield* Clock.currentTimeMillis }
+        }).pipe(lasts, orUnavailable)
+      )
+      .handle("events", () =>
+        Effect.gen(function* () {
+          const live = yield* Live
+          if ((yield* live.watchers) >= maxWatchers) {
+            return yield* Effect.fail(Unavailable.make({ message: "too many are watching" }))
+          }
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const closing = yield* Closing
+          const body = Events.stream(request.headers["last-event-id"]).pipe(
+            Stream.provideService(Live, live),
+            Stream.interruptWhen(Deferred.await(closing)),
+            Stream.encodeText
+          )
+          return HttpServerResponse.stream(body, {
+            contentType: "text/event-stream",
+            headers: { "cache-control": "no-store", "x-accel-buffering": "no" }
+          })
         })
-      })
-    )
+      )
+  )
 )
 
 const deadLetters = HttpApiBuilder.group(Api, "dead-letters", (handlers) =>
-  handlers
-    .handle("list", () => Effect.flatMap(DeadLetters, (letters) => letters.list))
-    .handle("one", ({ path: { messageId } }) => Effect.flatMap(DeadLetters, (letters) => letters.show(messageId)))
-    .handle("redrive", ({ payload: { messageIds } }) =>
-      Effect.gen(function* () {
-        const letters = yield* DeadLetters
-        const { name } = yield* Actor
-        const result = yield* letters.redrive(messageIds, name)
-        const { deleted, failed, kept, sent, unknown } = result
-        yield* done("redrive", subjectOf(messageIds), { sent, deleted, kept, failed, unknown })
-        return result
-      }).pipe(orUnavailable)
-    )
-    .handle("discard", ({ payload: { messageIds, reason } }) =>
-      Effect.gen(function* () {
-        const letters = yield* DeadLetters
-        const { name } = yield* Actor
-        const result = yield* letters.discard(messageIds, reason, name)
-        yield* done("discard", subjectOf(messageIds), { discarded: result.discarded, reason })
-        return result
-      }).pipe(orUnavailable)
-    )
+  Effect.map(lasting, (lasts) =>
+    handlers
+      .handle("list", () => Effect.flatMap(DeadLetters, (letters) => letters.list))
+      .handle("one", ({ path: { messageId } }) => Effect.flatMap(DeadLetters, (letters) => letters.show(messageId)))
+      .handle("redrive", ({ payload: { messageIds, ...limits } }) =>
+        Effect.gen(function* () {
+          const letters = yield* DeadLetters
+          const { name } = yield* Actor
+          const result = yield* letters.redrive(messageIds, limits, name)
+          const { deleted, failed, kept, sent, unknown } = result
+          yield* done("redrive", subjectOf(messageIds), { sent, deleted, kept, failed, unknown })
+          return result
+        }).pipe(lasts, orUnavailable)
+      )
+      .handle("discard", ({ payload: { messageIds, reason } }) =>
+        Effect.gen(function* () {
+          const letters = yield* DeadLetters
+          const { name } = yield* Actor
+          const result = yield* letters.discard(messageIds, reason, name)
+          yield* done("discard", subjectOf(messageIds), { discarded: result.discarded, reason })
+          return result
+        }).pipe(lasts, orUnavailable)
+      )
+  )
 )
 
 const subjectOf = (messageIds: ReadonlyArray<string>) =>
   messageIds.length === 1 ? messageIds[0]! : `${messageIds.length} messages, ${messageIds[0]!} and others`
 
 const reviews = HttpApiBuilder.group(Api, "reviews", (handlers) =>
-  handlers
-    .handle("list", () => orUnavailable(Effect.map(Reviews.list, (list) => ({ reviews: list }))))
-    .handle("decide", ({ path: { id }, payload: { attempt, callSeq, note, verdict } }) =>
-      Effect.gen(function* () {
-        const decided = yield* Reviews.decide({ jobId: id, attempt, callSeq, verdict })
-        yield* done("decide", id, { verdict, note, state: decided.state })
-        return decided
-      }).pipe(orUnavailable)
-    )
+  Effect.map(lasting, (lasts) =>
+    handlers
+      .handle("list", () => orUnavailable(Effect.map(Reviews.list, (list) => ({ reviews: list }))))
+      .handle("decide", ({ path: { id }, payload: { attempt, callSeq, note, verdict } }) =>
+        Effect.gen(function* () {
+          const decided = yield* Reviews.decide({ jobId: id, attempt, callSeq, verdict })
+          yield* done("decide", id, { verdict, note, state: decided.state })
+          return decided
+        }).pipe(lasts, orUnavailable)
+      )
+  )
 )
 
 const log = HttpApiBuilder.group(Api, "log", (handlers) =>
