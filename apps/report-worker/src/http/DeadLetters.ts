@@ -32,6 +32,10 @@ import { deadLetterUrl, type Queues } from "./Watch.js"
 
 /** a person waits */
 const lookTime = "15 seconds"
+/** who comes when so many are at it or wait is told to come again */
+const atOnce = 5
+/** messages that are sent back in a second, unless it is said */
+const defaultPerSecond = 10
 /** messages a look takes at most */
 const lookMax = 1000
 
@@ -53,6 +57,7 @@ export class DeadLetters extends Context.Tag("@effect-sqs/report-worker/DeadLett
     readonly show: (messageId: string) => Effect.Effect<View.DeadLetterDetail, Failed>
     readonly redrive: (
       messageIds: ReadonlyArray<string>,
+      limits: { readonly atMost?: number | undefined; readonly perSecond?: number | undefined },
       actor: string
     ) => Effect.Effect<View.Redriven, typeof Conflict.Type | typeof Unavailable.Type>
     readonly discard: (
@@ -100,6 +105,18 @@ const ledgerLook = Effect.gen(function* () {
     })) satisfies RedriveLedger.LedgerLook
 })
 
+const busy = Effect.fail(
+  Unavailable.make({ message: "others are looking into the dead-letter queue: try again in a moment" })
+)
+
+/** what was asked for and not seen */
+const absent = (count: number) =>
+  count > 0 ? [{ outcome: "kept", why: "not in the dead-letter queue now, or in somebody else's hands", count }] : []
+
+/** what was asked for beyond the limit, and not looked at */
+const unreached = (count: number, total: number) =>
+  count > 0 ? [{ outcome: "kept", why: `not sent: the plan sends ${total}`, count }] : []
+
 /** whether a reason is one of a message that was asked for */
 const isAbout = (why: string) => why !== "not meant by the filter" && !why.startsWith("not reached: --total")
 
@@ -125,8 +142,13 @@ const make = (options: Queues & { readonly folder: string }) =>
       )
     )
 
+    let here = 0
     const looking = <A, E, R>(use: (url: string) => Effect.Effect<A, E, R>) =>
-      Effect.flatMap(queue, use).pipe(one.withPermits(1), Effect.provide(context))
+      Effect.acquireUseRelease(
+        Effect.suspend(() => (here < atOnce ? Effect.sync(() => void here++) : busy)),
+        () => Effect.flatMap(queue, use).pipe(one.withPermits(1), Effect.provide(context)),
+        () => Effect.sync(() => void here--)
+      )
 
     /** what is kept of a redrive or a discard */
     const file = (name: string) =>
@@ -181,9 +203,11 @@ const make = (options: Queues & { readonly folder: string }) =>
           )
         ),
 
-      redrive: (messageIds, actor) =>
+      redrive: (asked, { atMost, perSecond = defaultPerSecond }, actor) =>
         looking((url) =>
           Effect.gen(function* () {
+            const messageIds = [...new Set(asked)]
+            const total = Math.min(atMost ?? messageIds.length, messageIds.length)
             const { checks, plan } = yield* Effect.mapError(
               RedriveDryRun.dryRun({
                 ...look,
@@ -196,7 +220,7 @@ const make = (options: Queues & { readonly folder: string }) =>
                 ledger,
                 scan: lookMax,
                 // a person chose these few: they are the canary
-                limits: { canary: 0, settleMs: 0, rate: 50, total: messageIds.length }
+                limits: { canary: 0, settleMs: 0, rate: perSecond, total }
               }),
               problemOf
             )
@@ -208,8 +232,9 @@ const make = (options: Queues & { readonly folder: string }) =>
               .filter(({ why }) => isAbout(why))
               .map(({ count, why }) => ({ outcome: "kept", why, count }))
             if (plan.send === 0 && plan.delete.length === 0) {
-              const count = kept.reduce((n, k) => n + k.count, 0)
-              return { sent: 0, deleted: 0, kept: count, failed: 0, unknown: 0, reasons: kept }
+              const seen = kept.reduce((n, k) => n + k.count, 0)
+              const reasons = [...kept, ...absent(messageIds.length - seen)]
+              return { sent: 0, deleted: 0, kept: messageIds.length, failed: 0, unknown: 0, reasons }
             }
             const planFile = yield* file(`redrive-${plan.id}.json`)
             yield* Effect.mapError(RedrivePlan.write(plan, planFile), problemOf)
@@ -223,16 +248,20 @@ const make = (options: Queues & { readonly folder: string }) =>
               }),
               problemOf
             )
-            const { deleted, failed, sent, unknown } = report
+            const { deleted, failed, sent, stopped, unknown } = report
+            // of those that were asked for: what else the look had in its hands went back unread
+            const reasons = report.reasons.filter(({ outcome, why }) => outcome !== "kept" || isAbout(why))
+            const rest = Math.max(0, messageIds.length - sent - deleted - failed - unknown)
+            const seen = reasons.reduce((n, { count, outcome }) => (outcome === "kept" ? n + count : n), 0)
+            const isFull = sent + failed + unknown >= total && total < messageIds.length
             return {
               sent,
               deleted,
-              // of those that were asked for: what else the look had in its hands went back unread
-              kept: Math.max(0, messageIds.length - sent - deleted - failed - unknown),
+              kept: rest,
               failed,
               unknown,
-              reasons: report.reasons.filter(({ outcome, why }) => outcome !== "kept" || isAbout(why)),
-              stopped: report.stopped
+              reasons: [...reasons, ...(isFull ? unreached(rest - seen, total) : absent(rest - seen))],
+              stopped
             }
           })
         ),
