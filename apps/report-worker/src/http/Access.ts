@@ -192,8 +192,9 @@ const makeGate = (options: AccessOptions) => {
         if (token === undefined) return yield* unauthorized("a token is needed, as Authorization: Bearer, or a login")
         actor = { name: token.name, readOnly: options.readOnly || token.readOnly, tokens: true }
       }
-      if (!isWrite(request)) return actor
+      // also what only reads: a look into the dead-letter queue counts, and a stream takes a place
       if (!isOwn(request)) return yield* crossSite
+      if (!isWrite(request)) return actor
       if (actor.readOnly) {
         return yield* Effect.fail(ReadOnly.make({ message: `${actor.name} may look, and not change anything` }))
       }
