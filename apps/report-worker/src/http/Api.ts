@@ -59,6 +59,16 @@ const count = (max: number) => Schema.NumberFromString.pipe(Schema.int(), Schema
 
 const Counter = Schema.Int.pipe(Schema.between(0, 2 ** 31 - 1))
 
+/** calendars end somewhere, and so does what prints them */
+const Time = Schema.Number.pipe(
+  Schema.filter((ms) => Number.isInteger(ms) && ms > 0 && ms <= Date.UTC(9999, 11, 31, 23, 59, 59, 999)),
+  Schema.annotations({
+    message: () => "expected epoch milliseconds, a whole number up to the year 9999",
+    jsonSchema: { type: "integer", minimum: 1, maximum: Date.UTC(9999, 11, 31, 23, 59, 59, 999) },
+    description: "epoch milliseconds"
+  })
+)
+
 /** what a person has to say about a decision */
 const Note = Schema.Trim.pipe(Schema.minLength(1), Schema.maxLength(500)).annotations({
   message: () => "expected a few words, at most 500 characters"
@@ -71,13 +81,16 @@ const MessageIds = Schema.Array(text(100))
     description: "1 to 100 message ids"
   })
 
+const upTo = (max: number, of: string) =>
+  Schema.Int.pipe(Schema.between(1, max)).annotations({ message: () => `expected 1 to ${max} ${of}` })
+
 const answer = <F extends Schema.Struct.Fields>(status: number, fields: F) =>
   Schema.Struct(fields).annotations(HttpApiSchema.annotations({ status }))
 
 const jobs = HttpApiGroup.make("jobs")
   .add(
     HttpApiEndpoint.post("submit", "/jobs")
-      .setPayload(Schema.Struct({ job: ReportJob, notBefore: Schema.optional(Schema.Int.pipe(Schema.positive())) }))
+      .setPayload(Schema.Struct({ job: ReportJob, notBefore: Schema.optional(Time) }))
       .addSuccess(answer(202, { accepted: Schema.Literal(true), job: JobRow }))
       .addSuccess(answer(200, { accepted: Schema.Literal(false), job: JobRow }))
       .addError(Conflict)
@@ -92,7 +105,13 @@ const jobs = HttpApiGroup.make("jobs")
         Schema.Struct({
           state: several(JobState),
           delivery: several(DeliveryState),
-          text: Schema.optional(Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9-]{0,48}$/))),
+          text: Schema.optional(
+            Schema.String.pipe(
+              Schema.pattern(/^[A-Za-z0-9-]{0,48}$/, {
+                message: () => "expected at most 48 letters, digits or hyphens"
+              })
+            )
+          ),
           after: Schema.optional(Schema.String.pipe(Schema.pattern(/^\d{1,15}\.[a-z0-9-]{1,48}$/))),
           limit: Schema.optional(count(1000))
         })
@@ -170,12 +189,18 @@ const deadLetters = HttpApiGroup.make("dead-letters")
   )
   .add(
     HttpApiEndpoint.post("redrive", "/dead-letters/redrive")
-      .setPayload(Schema.Struct({ messageIds: MessageIds }))
+      .setPayload(
+        Schema.Struct({
+          messageIds: MessageIds,
+          atMost: Schema.optional(upTo(100, "messages")),
+          perSecond: Schema.optional(upTo(50, "messages a second"))
+        })
+      )
       .addSuccess(View.Redriven)
       .addError(Conflict)
       .annotate(
         OpenApi.Description,
-        "Sends messages back to their queue, through the ledger: what is completed is deleted instead, what is undecided is kept."
+        "Sends messages back to their queue, through the ledger: what is completed is deleted instead, what is undecided is kept. `atMost` of them are sent, all unless it is given; `perSecond` of them in a second, 10 unless it is given. The answer comes when it is done."
       )
   )
   .add(

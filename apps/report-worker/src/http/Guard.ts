@@ -85,7 +85,10 @@ const shortened = (text: string) => (text.length <= maxSentenceChars ? text : `$
 
 const inSentences = (error: HttpApiError.HttpApiDecodeError) => {
   const issues = error.issues.map((issue) => ({ ...issue, message: shortened(issue.message) }))
-  return new HttpApiError.HttpApiDecodeError({ issues, message: [...new Set(issues.map(sentenceOf))].join("\n") })
+  // that a field might also have been left out is no news
+  const telling = issues.filter(({ message }) => !message.startsWith("Expected undefined, actual "))
+  const sentences = (telling.length > 0 ? telling : issues).map(sentenceOf)
+  return new HttpApiError.HttpApiDecodeError({ issues, message: [...new Set(sentences)].join("\n") })
 }
 
 const unreadable = (message: string) =>

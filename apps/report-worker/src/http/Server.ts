@@ -35,7 +35,7 @@ const listening = ({ host, port }: ServerOptions) =>
   NodeServer.layer({ host, port }).pipe(
     Layer.mapError(({ cause }) => {
       const detail = cause instanceof Error ? cause.message : String(cause)
-      return new Page.PageUnavailable({ detail: `${detail}. Set REPORT_PAGE to another port, or to no` })
+      return new Page.PageUnavailable({ detail: `${detail}. Set REPORT_PAGE to another port, or leave it out` })
     })
   )
 
