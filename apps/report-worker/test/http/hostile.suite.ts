@@ -1,10 +1,18 @@
 /** Requests of somebody who means no good, or is in a hurry. */
+import * as VirtualSqs from "@effect-sqs/testing/VirtualSqs"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Backend } from "../jobs/backend.js"
-import { ask, ownTmp, site } from "./harness.js"
-import { bodyOf } from "./played.js"
+import { Live } from "../../src/http/Live.js"
+import { JobStore } from "../../src/jobs/JobStore.js"
+import { ask, ownTmp, queue, site, until } from "./harness.js"
+import { bodyOf, finish, jobOf, letterOf, undecided } from "./played.js"
 import { rawRequest } from "./rawRequest.js"
+
+const actions = Effect.map(
+  ask("GET", "/api/actions?limit=1000"),
+  ({ body }) => body.actions as ReadonlyArray<{ action: string; subject: string; detail: any }>
+)
 
 /** on each database */
 export const hostile = (backend: Backend) =>
@@ -63,6 +71,173 @@ export const hostile = (backend: Backend) =>
         }
         const long = yield* ask("POST", "/api/dead-letters/redrive", { body: { messageIds: { a: "x".repeat(9000) } } })
         assert.deepStrictEqual([long.status, long.text.length < 1000], [400, true])
+      }).pipe(Effect.provide(site({ backend })))
+    )
+
+    it.scopedLive(
+      "many submit under one id at once: one is accepted, the same are told so, others are turned away",
+      () =>
+        Effect.gen(function* () {
+          const answers = yield* Effect.forEach(
+            Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? "pdf" : "csv")),
+            (format) => ask("POST", "/api/jobs", { body: bodyOf("one", { format }) }),
+            { concurrency: "unbounded" }
+          )
+          const winner = answers.find(({ status }) => status === 202)!
+          const tally = (status: number) => answers.filter((a) => a.status === status).length
+          assert.deepStrictEqual([tally(202), tally(200), tally(409)], [1, 14, 15])
+          for (const { body, status } of answers) {
+            if (status === 200) assert.strictEqual(body.job.job.format, winner.body.job.job.format)
+          }
+          assert.strictEqual((yield* actions).length, 1)
+        }).pipe(Effect.provide(site({ backend })))
+    )
+
+    it.scopedLive("two persons decide at once: one verdict holds, the other is told so, and the log has the one", () =>
+      Effect.gen(function* () {
+        const verdicts = ["happened", "did not happen", "happened", "did not happen"]
+        for (const id of ["a", "b"]) {
+          yield* undecided(id)
+          const { body } = yield* ask("GET", "/api/reviews")
+          const { attempt, callSeq } = body.reviews.find((r: any) => r.jobId === id)
+          const answers = yield* Effect.forEach(
+            verdicts,
+            (verdict) => ask("POST", `/api/reviews/${id}`, { body: { attempt, callSeq, verdict, note: "says so" } }),
+            { concurrency: "unbounded" }
+          )
+          assert.deepStrictEqual(answers.map(({ status }) => status).sort(), [200, 409, 409, 409])
+          const held = verdicts[answers.findIndex(({ status }) => status === 200)]
+          const [action] = (yield* actions).filter(({ subject }) => subject === id)
+          assert.strictEqual(action.detail.verdict, held)
+          const row = yield* ask("GET", `/api/jobs/${id}`)
+          assert.strictEqual(row.body.job.delivery, held === "happened" ? "delivered" : "pending")
+        }
+        assert.strictEqual((yield* actions).length, 2)
+      }).pipe(Effect.provide(site({ backend })))
+    )
+
+    it.scopedLive("a dead letter that several send back at once is sent once; one that is completed is not sent", () =>
+      Effect.gen(function* () {
+        const virtual = yield* VirtualSqs.VirtualSqs
+        const jobs = yield* JobStore
+        yield* jobs.accept(jobOf("done"))
+        yield* finish(jobOf("done"), "the report")
+        const [one, two, done] = [
+          yield* letterOf("one", "x"),
+          yield* letterOf("two", "x"),
+          yield* letterOf("done", "x")
+        ]
+        const redrive = (...messageIds: ReadonlyArray<string>) =>
+          Effect.map(ask("POST", "/api/dead-letters/redrive", { body: { messageIds } }), ({ body }) => body)
+        const absent = "not in the dead-letter queue now, or in somebody else's hands"
+        const three = yield* Effect.all([redrive(one), redrive(one), redrive(one)], { concurrency: "unbounded" })
+        assert.deepStrictEqual(three.map(({ sent }) => sent).sort(), [0, 0, 1])
+        for (const { kept, reasons, sent } of three) {
+          if (sent === 0) assert.deepStrictEqual([kept, reasons], [1, [{ outcome: "kept", why: absent, count: 1 }]])
+        }
+        // asked for twice in one breath, and one that is gone
+        const again = yield* redrive(two, two, one)
+        assert.deepStrictEqual([again.sent, again.kept], [1, 1])
+        assert.deepInclude(again.reasons, { outcome: "kept", why: absent, count: 1 })
+        const completed = yield* redrive(done)
+        assert.deepStrictEqual([completed.sent, completed.deleted, completed.kept], [0, 1, 0])
+        assert.strictEqual((yield* virtual.messages(queue)).length, 2)
+        assert.strictEqual((yield* virtual.messages("jobs-dlq")).length, 0)
+      }).pipe(Effect.provide(site({ backend, sqsTimes: 20 })))
+    )
+
+    it.scopedLive("not everybody waits for everybody's look into the dead-letter queue", () =>
+      Effect.gen(function* () {
+        yield* letterOf("one", "x")
+        const answers = yield* Effect.forEach(Array.from({ length: 12 }), () => ask("GET", "/api/dead-letters"), {
+          concurrency: "unbounded"
+        })
+        assert.deepStrictEqual(answers.map(({ status }) => status).sort(), [
+          ...Array.from({ length: 5 }, () => 200),
+          ...Array.from({ length: 7 }, () => 503)
+        ])
+        assert.strictEqual((yield* ask("GET", "/api/dead-letters")).body.looked, 1)
+      }).pipe(Effect.provide(site({ backend, sqsTimes: 20 })))
+    )
+
+    it.scopedLive("what was changed is in the log, also when who asked did not wait for the answer", () =>
+      Effect.gen(function* () {
+        const ids = Array.from({ length: 24 }, (_, i) => `j-${i}`)
+        yield* Effect.forEach(
+          ids,
+          (id, i) =>
+            Effect.zipRight(
+              ask("POST", "/api/jobs", { body: bodyOf(id) }).pipe(Effect.timeoutOption(`${2 + i} millis`)),
+              ask("POST", `/api/jobs/${id}/cancel`).pipe(Effect.timeoutOption(`${2 + i} millis`))
+            ),
+          { discard: true }
+        )
+        const letters = yield* Effect.forEach(["a", "b", "c", "d"], (id) => letterOf(id, "x"))
+        for (const [i, messageId] of letters.entries()) {
+          yield* ask("POST", "/api/dead-letters/redrive", { body: { messageIds: [messageId] } }).pipe(
+            Effect.timeoutOption(`${50 + 60 * i} millis`)
+          )
+        }
+        // the last one is waited for, and with it those before it
+        const last = yield* letterOf("e", "x")
+        yield* ask("POST", "/api/dead-letters/redrive", { body: { messageIds: [last] } })
+        const { body } = yield* ask("GET", "/api/jobs?limit=100")
+        const logged = yield* until(actions, (all) => all.some(({ subject }) => subject === last))
+        const had = (action: string) =>
+          logged
+            .filter((a) => a.action === action)
+            .map(({ subject }) => subject)
+            .sort()
+        assert.deepStrictEqual(had("submit"), body.jobs.map((row: any) => row.job.jobId).sort())
+        assert.deepStrictEqual(
+          had("cancel"),
+          body.jobs
+            .filter((row: any) => row.state === "cancelled")
+            .map((row: any) => row.job.jobId)
+            .sort()
+        )
+        const virtual = yield* VirtualSqs.VirtualSqs
+        const still = (yield* virtual.messages("jobs-dlq")).map(({ messageId }) => messageId)
+        assert.deepStrictEqual(had("redrive"), [...letters, last].filter((id) => !still.includes(id)).sort())
+      }).pipe(Effect.provide(site({ backend, sqsTimes: 20 })))
+    )
+
+    it.scopedLive("a page of another site starts nothing, not even a look", () =>
+      Effect.gen(function* () {
+        yield* letterOf("one", "x")
+        const live = yield* Live
+        for (const headers of [
+          { "sec-fetch-site": "cross-site" },
+          { "sec-fetch-site": "same-site" },
+          { origin: "http://evil.example" }
+        ]) {
+          for (const where of ["/api/dead-letters", "/api/events", "/api/jobs", "/api/jobs/a/report"]) {
+            const { body, status } = yield* ask("GET", where, { headers: headers as Record<string, string> })
+            assert.deepStrictEqual([status, body._tag], [403, "CrossSite"], where)
+          }
+        }
+        assert.strictEqual(yield* live.watchers, 0)
+        const virtual = yield* VirtualSqs.VirtualSqs
+        assert.deepStrictEqual(
+          (yield* virtual.messages("jobs-dlq")).map(({ receiveCount }) => receiveCount),
+          [0]
+        )
+      }).pipe(Effect.provide(site({ backend })))
+    )
+
+    it.scopedLive("a time beyond the year 9999 is none, and what is wrong is said once", () =>
+      Effect.gen(function* () {
+        const submit = (notBefore: number) => ask("POST", "/api/jobs", { body: { ...bodyOf("a"), notBefore } })
+        for (const at of [Number.MAX_SAFE_INTEGER, 253_402_300_800_000, 0, -1, 1.5]) {
+          const { body, status } = yield* submit(at)
+          assert.deepStrictEqual(
+            [status, body.message],
+            [400, "notBefore: expected epoch milliseconds, a whole number up to the year 9999"]
+          )
+        }
+        assert.strictEqual((yield* submit(253_402_300_799_999)).status, 202)
+        const search = yield* ask("GET", "/api/jobs?text=%25")
+        assert.strictEqual(search.body.message, "text: expected at most 48 letters, digits or hyphens")
       }).pipe(Effect.provide(site({ backend })))
     )
   })
