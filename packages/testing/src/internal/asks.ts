@@ -114,7 +114,11 @@ export const classify = (delivery: Delivery, usual: ReadonlySet<number>): Readon
     if (ended === undefined) return asks
     // a settlement may have to wait, and then the lease is kept: what follows is what settles
     const keeps = (ask: Ask, i: number) =>
-      i < asks.length - 1 && (usual.has(ask.timeoutSeconds!) || (ask.outcome === "done" && until(ask) > before(ask)))
+      i < asks.length - 1 &&
+      (usual.has(ask.timeoutSeconds!) ||
+        (ask.outcome === "done" && until(ask) > before(ask)) ||
+        // another try of a release asks for less and less
+        asks.slice(i + 1).some((later) => later.timeoutSeconds! > ask.timeoutSeconds!))
     return asks.map((ask, i) =>
       ask.kind === "beat" && ask.sent.index > ended.index && !keeps(ask, i) ? release(ask) : ask
     )

@@ -129,7 +129,7 @@ const groupFailures = (
 export const stopRunsNothing: Check = ({
   deliveries,
   end,
-  expectations: { kind = "standard", neverRuns, process, queue, stoppedAt },
+  expectations: { kind = "standard", neverRuns, process, queue, stallMs = 0, stoppedAt },
   view
 }) => {
   if (stoppedAt === undefined) return []
@@ -152,7 +152,11 @@ export const stopRunsNothing: Check = ({
     // a policy decides of what cannot be decoded, and that may take its time
     if (neverRuns?.(delivery.messageId) === true) return []
     const given = settlementsOf(delivery)[0]?.sent.at ?? end
-    return given > Math.max(arrived.at, lastAnswer) + GIVE_BACK_MS[kind]
+    const soon = Math.max(arrived.at, lastAnswer) + GIVE_BACK_MS[kind]
+    // it had ended before, or a beat was on the wire then, and its answer had to be waited for
+    if (settlementsOf(delivery).length === 0 && safeEnd(delivery, Infinity) - stallMs <= soon) return []
+    const beat = delivery.asks.findLast((ask) => ask.kind === "beat" && ask.sent.at <= soon)?.ended?.at ?? 0
+    return given > Math.max(soon, beat)
       ? [ofDelivery(delivery, arrived.at, "arrived after the stop and was not given back at once")]
       : []
   })
