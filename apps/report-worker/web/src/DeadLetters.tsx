@@ -49,8 +49,12 @@ const done = (text: string, isBad: boolean) => {
   void look(true)
 }
 
-const redrive = async () => {
-  const result = await ask<Redriven>("POST", "/dead-letters/redrive", { messageIds: [...chosen.value] })
+const redrive = async (data: FormData) => {
+  const result = await ask<Redriven>("POST", "/dead-letters/redrive", {
+    messageIds: [...chosen.value],
+    atMost: Number(data.get("atMost")),
+    perSecond: Number(data.get("perSecond"))
+  })
   const why = result.reasons.filter(({ outcome }) => outcome !== "sent").map(({ why }) => why)
   const stopped = result.stopped === undefined ? [] : [result.stopped]
   const text = t("redriven", result.sent, result.deleted, result.kept, result.failed + result.unknown)
@@ -222,6 +226,14 @@ const GroupOf = ({ group, all }: { group: Group; all: Letters }) => {
   )
 }
 
+/** few at first: whether they succeed now is still to be seen */
+const Amount = ({ name, most }: { name: "atMost" | "perSecond"; most: number }) => (
+  <label class="field">
+    <span>{t(name)}</span>
+    <input type="number" name={name} required min={1} max={most} defaultValue={Math.min(10, most)} />
+  </label>
+)
+
 export const DeadLetters = () => {
   const all = letters.value
   const n = chosen.value.size
@@ -281,6 +293,8 @@ export const DeadLetters = () => {
       {asking.value === "redrive" ? (
         <Dialog title={t("redriveAsk", n)} action="redrive" onClose={close} onConfirm={redrive}>
           <p>{t("redriveAbout")}</p>
+          <Amount name="atMost" most={n} />
+          <Amount name="perSecond" most={50} />
         </Dialog>
       ) : null}
       {asking.value === "discard" ? (

@@ -34,7 +34,7 @@ export const words = {
   inFlight: "In flight",
   delayed: "Delayed",
   oldest: "Longest waiting",
-  undecided: "Unknown outcomes",
+  undecided: "To review",
   runningHere: "Running here",
   ofPlaces: "of {0} places",
   duplicates: "Duplicates not run",
@@ -182,6 +182,8 @@ export const words = {
   redriveAsk: "Send {0} messages back to their queue?",
   redriveAbout:
     "The ledger is asked first: what is completed is deleted instead of sent, what is undecided or cancelled stays.",
+  atMost: "How many, at most",
+  perSecond: "How many a second",
   discard: "Discard",
   discardAsk: "Discard {0} messages?",
   discardAbout: "They are written into a file on the worker's machine first, and then deleted.",

@@ -183,6 +183,8 @@ export const words: Record<Word, string> = {
   redrive: "되돌려 보내기",
   redriveAsk: "메시지 {0}개를 대기열로 되돌려 보낼까요?",
   redriveAbout: "먼저 원장을 확인합니다. 완료된 것은 보내지 않고 지우며, 결과를 모르거나 취소된 것은 그대로 둡니다.",
+  atMost: "최대 개수",
+  perSecond: "초당 개수",
   discard: "버리기",
   discardAsk: "메시지 {0}개를 버릴까요?",
   discardAbout: "먼저 워커가 있는 서버의 파일에 기록한 뒤 지웁니다.",
