@@ -313,7 +313,7 @@ const table = {
   pageTokens: setting<ReadonlyArray<Token>>(
     "REPORT_PAGE_TOKENS",
     "who may use the page, and with which token; with :read at its end it may only look",
-    "name:token,name:token:read with tokens of 20 characters or more",
+    "name:token,name:token:read with tokens of 20 to 500 ASCII characters",
     { value: [], shown: "none: everybody on this machine" },
     Tokens.parse,
     () => "not what can be used"

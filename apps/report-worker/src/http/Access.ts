@@ -157,22 +157,20 @@ const makeGate = (options: AccessOptions) => {
   const { tokens } = options
   const rate = { read: buckets(reads), write: buckets(writes), wrong: buckets(failures) }
 
-  const tokenOf = (request: HttpServerRequest.HttpServerRequest, now: number): Tokens.Token | undefined => {
-    const { authorization } = request.headers
-    if (authorization !== undefined) {
-      const bearer = /^bearer +(\S+)$/i.exec(authorization)
-      return bearer === null ? undefined : Tokens.find(tokens, bearer[1]!)
-    }
-    const cookie = request.cookies[cookieName]
-    return cookie === undefined ? undefined : Tokens.findByCookie(tokens, cookie, now)
+  /** a token that is wrong costs; after some of them no token of this address is looked at for a while */
+  const guarded = (address: string, now: number, given: string) => {
+    if (!rate.wrong.has(address, now)) return "wait" as const
+    const found = Tokens.find(tokens, given)
+    if (found === undefined) rate.wrong.take(address, now)
+    return found
   }
 
-  /** a token that is wrong costs; after some of them no token of this address is looked at for a while */
-  const guarded = <A>(address: string, now: number, look: () => A | undefined, given: boolean) => {
-    if (!rate.wrong.has(address, now)) return "wait" as const
-    const found = look()
-    if (found === undefined && given) rate.wrong.take(address, now)
-    return found
+  /** a cookie cannot be guessed: others that guess at the same address do not lock out who is logged in */
+  const tokenOf = (request: HttpServerRequest.HttpServerRequest, address: string, now: number) => {
+    const { authorization } = request.headers
+    if (authorization !== undefined) return guarded(address, now, /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? "")
+    const cookie = request.cookies[cookieName]
+    return cookie === undefined ? undefined : Tokens.findByCookie(tokens, cookie, now)
   }
 
   const tooManyWrong = unauthorized("too many wrong tokens: wait a minute")
@@ -187,7 +185,7 @@ const makeGate = (options: AccessOptions) => {
       }
       let actor: typeof Actor.Service = { ...nobody, readOnly: options.readOnly }
       if (tokens.length > 0) {
-        const token = guarded(address, now, () => tokenOf(request, now), request.headers.authorization !== undefined)
+        const token = tokenOf(request, address, now)
         if (token === "wait") return yield* tooManyWrong
         if (token === undefined) return yield* unauthorized("a token is needed, as Authorization: Bearer, or a login")
         actor = { name: token.name, readOnly: options.readOnly || token.readOnly, tokens: true }
@@ -206,7 +204,7 @@ const makeGate = (options: AccessOptions) => {
         const request = yield* HttpServerRequest.HttpServerRequest
         const now = yield* Clock.currentTimeMillis
         if (!isOwn(request)) return yield* crossSite
-        const token = guarded(remoteOf(request), now, () => Tokens.find(tokens, given), true)
+        const token = guarded(remoteOf(request), now, given)
         if (token === "wait") return yield* tooManyWrong
         if (token === undefined) return yield* unauthorized("this token is not known here")
         return token

@@ -16,6 +16,7 @@ import { JobId, ReportJob } from "../ReportJob.js"
 import { Access, CrossSite, Unauthorized } from "./Access.js"
 import { LengthRequired, NotJson, TooLarge, TooLong, UnknownHost } from "./Guard.js"
 import { problemAt } from "./Problem.js"
+import { mostChars } from "./Tokens.js"
 import * as View from "./View.js"
 
 /**
@@ -254,7 +255,7 @@ const me = HttpApiGroup.make("me").add(
 const session = HttpApiGroup.make("session")
   .add(
     HttpApiEndpoint.post("login", "/login")
-      .setPayload(Schema.Struct({ token: text(500) }))
+      .setPayload(Schema.Struct({ token: text(mostChars) }))
       .addSuccess(View.Me)
       .addError(Unauthorized)
       .annotate(OpenApi.Description, "Answers a right token with a cookie for this browser.")

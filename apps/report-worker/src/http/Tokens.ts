@@ -21,11 +21,20 @@ export interface Token {
 /** shorter ones can be tried out */
 const leastChars = 20
 
-const entry = /^([A-Za-z0-9._@-]{1,40}):([^\s:,]+)(:read)?$/
+/**
+ * What is longer is no token.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const mostChars = 500
+
+/** a token goes into a header: of other characters than ASCII nobody knows how they arrive */
+const entry = /^([A-Za-z0-9._@-]{1,40}):([!-+\--9;-~]+)(:read)?$/
 
 /**
  * Reads `name:token` or `name:token:read`, separated by commas; `undefined` when it is none of that, a name or token is there
- * twice, or a token has fewer than 20 characters.
+ * twice, or a token has fewer than 20 or more than 500 characters, or one that is not visible ASCII.
  *
  * @since 0.1.0
  * @category parsing
@@ -34,7 +43,7 @@ export const parse = (text: string): ReadonlyArray<Token> | undefined => {
   const tokens: Array<Token> = []
   for (const part of text.split(",")) {
     const found = entry.exec(part.trim())
-    if (found === null || found[2]!.length < leastChars) return undefined
+    if (found === null || found[2]!.length < leastChars || found[2]!.length > mostChars) return undefined
     tokens.push({ name: found[1]!, secret: Redacted.make(found[2]!), readOnly: found[3] !== undefined })
   }
   const isUnique = (values: ReadonlyArray<string>) => new Set(values).size === values.length
