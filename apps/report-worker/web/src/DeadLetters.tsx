@@ -78,8 +78,11 @@ const pretty = (body: string) => {
 /** over the list, which may be long */
 const Detail = ({ letter }: { letter: DeadLetterDetail }) => {
   const box = useRef<HTMLDialogElement>(null)
-  useEffect(() => box.current?.showModal(), [])
   const close = () => (shown.value = undefined)
+  useEffect(() => {
+    box.current?.showModal()
+    return close
+  }, [])
   return (
     <dialog class="wide" ref={box} onClose={close} aria-labelledby="letter">
       <header>
@@ -109,7 +112,7 @@ const Detail = ({ letter }: { letter: DeadLetterDetail }) => {
       {Object.keys(letter.attributes).length === 0 ? null : (
         <>
           <h3>{t("attributes")}</h3>
-          <dl class="facts">
+          <dl class="facts raw">
             {Object.entries(letter.attributes).map(([name, value]) => (
               <div key={name}>
                 <dt>{name}</dt>

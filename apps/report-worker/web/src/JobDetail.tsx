@@ -113,10 +113,10 @@ export const JobDetail = ({ id }: { id: string }) => {
   const { delivery, events, job: row, report } = answer
   const { result } = row
   const canShow = result !== undefined && /\.(pdf|html)$/.test(result.artifact)
-  const ledger = (key: Key | undefined) =>
+  const ledger = (of: Word, key: Key | undefined) =>
     key === undefined
       ? undefined
-      : `${isWord(key.state) ? t(key.state) : key.state}, ${t("attempt", key.attempt)}${key.error === undefined ? "" : `: ${key.error}`}`
+      : `${t(of)}: ${isWord(key.state) ? t(key.state) : key.state}, ${t("attempt", key.attempt)}${key.error === undefined ? "" : `: ${key.error}`}`
   return (
     <>
       {title}
@@ -171,8 +171,8 @@ export const JobDetail = ({ id }: { id: string }) => {
             <Fact name="ended" value={row.endedAt === undefined ? undefined : full(row.endedAt)} />
             <Fact name="nextSend" value={row.sendAt === undefined ? undefined : full(row.sendAt)} />
             <Fact name="runs" value={row.runs} />
-            <Fact name="ledger" value={ledger(report)} />
-            <Fact name="delivery" value={ledger(delivery)} />
+            <Fact name="ledger" value={ledger("report", report)} />
+            <Fact name="ledger" value={ledger("delivery", delivery)} />
           </dl>
         </section>
         <section class="card" aria-labelledby="history">

@@ -48,7 +48,7 @@ const Line = ({ row }: { row: Row }) => (
     <td role="cell" data-name={t("report")}>
       {t(row.job.report)} <small>{row.job.format ?? "pdf"}</small>
     </td>
-    <td role="cell" data-name={t("delivery")}>
+    <td role="cell" data-name={t("delivery")} class={row.delivery === "none" ? "none" : ""}>
       {row.delivery === "none" ? "–" : t(row.delivery)}
     </td>
     <td role="cell" data-name={t("runs")} class="number">

@@ -1,0 +1,2 @@
+// the functions that stand for JSX, in every file
+export { Fragment, h } from "preact"
