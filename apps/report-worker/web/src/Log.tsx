@@ -63,8 +63,12 @@ export const Log = () => {
                   <th scope="row">
                     <time title={full(a.at)}>{time(a.at)}</time>
                   </th>
-                  <td data-name={t("who")}>{a.actor}</td>
-                  <td data-name={t("what")}>{wordOf(a.action)}</td>
+                  <td data-name={t("who")} class="short">
+                    {a.actor}
+                  </td>
+                  <td data-name={t("what")} class="short">
+                    {wordOf(a.action)}
+                  </td>
                   <td data-name={t("about")}>
                     <code>{a.subject}</code>
                   </td>

@@ -36,7 +36,7 @@ export const words = {
   oldest: "Longest waiting",
   undecided: "To review",
   runningHere: "Running here",
-  ofPlaces: "of {0} places",
+  ofPlaces: "of {0}",
   duplicates: "Duplicates not run",
   leases: "Leases: deliveries in hand",
   leasesAbout: "Each message is hidden from other workers until its deadline; a heartbeat moves the deadline on.",
