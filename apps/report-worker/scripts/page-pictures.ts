@@ -199,7 +199,7 @@ const views: ReadonlyArray<View> = [
       await at("now", "form.login")(page, url)
       await page.locator("input[name=token]").fill("not this one")
       await page.locator("form.login button").click()
-      await page.locator(".said.bad").waitFor()
+      await page.locator(".login .error").waitFor()
     }
   },
   {
