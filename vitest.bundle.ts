@@ -21,7 +21,8 @@ const programs: Record<string, Record<string, string>> = {
 /** Native code, and what reads files beside itself. */
 const external = ["libsql", "@libsql/client", "pg-native", "pdfkit", "fontkit", "@embedpdf/fonts-kr"]
 
-const toRequire = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
+const toRequire =
+  "import * as forRequire from 'node:module'; const require = forRequire.createRequire(import.meta.url);"
 
 export default async function setup(project: TestProject) {
   const { root } = project.config

@@ -7,10 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
-import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "./jobs/backend.js"
-
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+import { main } from "./programs.js"
 
 interface Ended {
   readonly code: number | null
@@ -29,7 +27,7 @@ const running = (environment: Record<string, string>, args: ReadonlyArray<string
     const { AWS_PROFILE: _, FORCE_COLOR: __, ...inherited } = process.env
     const child = yield* Effect.acquireRelease(
       Effect.sync(() =>
-        spawn(process.execPath, ["--conditions=@effect-sqs/source", "--import", "tsx", main, ...args], {
+        spawn(process.execPath, [main, ...args], {
           env: { ...inherited, ...environment }
         })
       ),

@@ -3,18 +3,17 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Drills from "../src/drill/Drills.js"
 import * as Stage from "../src/drill/Stage.js"
+import { mainFromSource } from "./programs.js"
 
-/** Five processes that start from source, on a busy machine. */
+/** Five processes, on a busy machine. */
 const patienceMs = 240_000
 
 const plain = () => Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith("REPORT_")))
 
-/** What child processes need to run from source; the test runner itself does without. */
-const fromSource = ["--conditions=@effect-sqs/source", "--import=tsx"]
-
-const withSource = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+/** What child processes need; the test runner itself does without. */
+const withPrograms = <A, E, R>(self: Effect.Effect<A, E, R>) =>
   Effect.acquireUseRelease(
-    Effect.sync(() => process.execArgv.splice(0, process.execArgv.length, ...fromSource)),
+    Effect.sync(() => process.execArgv.splice(0, process.execArgv.length, ...mainFromSource)),
     () => self,
     (before) => Effect.sync(() => process.execArgv.splice(0, process.execArgv.length, ...before))
   )
@@ -24,7 +23,7 @@ describe("the drills", () => {
     "come out right: the slow job runs once, the killed one goes on after its query, the stored one is not run again",
     () =>
       Effect.gen(function* () {
-        const all = yield* withSource(Drills.all(plain()))
+        const all = yield* withPrograms(Drills.all(plain()))
         assert.deepStrictEqual(
           all.map(({ artifacts, drill, left, queries, runs, state, wrong }) => ({
             drill,

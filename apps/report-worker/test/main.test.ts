@@ -9,14 +9,12 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import path from "node:path"
-import { fileURLToPath } from "node:url"
 import * as Database from "../src/jobs/Database.js"
 import { JobStore } from "../src/jobs/JobStore.js"
 import { FlightDelaysJob, reportJobs } from "../src/ReportJob.js"
+import { main } from "./programs.js"
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
-
-/** A program that starts from source, on a busy machine. */
+/** A program that starts on a busy machine. */
 const patienceMs = 120_000
 
 interface Ended {
@@ -31,7 +29,7 @@ const program = (environment: Record<string, string>, ...args: ReadonlyArray<str
     const { AWS_PROFILE: _, ...inherited } = process.env
     const child: ChildProcess = yield* Effect.acquireRelease(
       Effect.sync(() =>
-        spawn(process.execPath, ["--conditions=@effect-sqs/source", "--import", "tsx", main, ...args], {
+        spawn(process.execPath, [main, ...args], {
           env: { ...inherited, ...environment },
           stdio: ["ignore", "pipe", "pipe"]
         })
