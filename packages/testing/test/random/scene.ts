@@ -190,7 +190,12 @@ export const sceneOf = (seed: number): Scene => {
     groups: int("groups", 1, 8),
     pauseMs: one("pause", [0, 0, 100, 1000, 5000]),
     undecodable: !blocks && chance("undecodable at all", 0.3) ? part("undecodable") * 0.3 : 0,
-    workers: Array.from({ length: n }, (_, i) => workerOf(seed, i, queueVisibilityS, calmAt, n)),
+    workers: Array.from({ length: n }, (_, i) => {
+      const worker = workerOf(seed, i, queueVisibilityS, calmAt, n)
+      // one that cannot be decoded would come again and again at one instant, for ever
+      const spins = maxReceiveCount === undefined && worker.undecodable === "default" && worker.redelivery === "at once"
+      return spins ? { ...worker, undecodable: "soon" } : worker
+    }),
     calmAt,
     faults: {
       beforeMs: one("before", [0, 5, 50, 500, 2000, 8000]),
