@@ -28,7 +28,10 @@ export const freshUrl = Effect.acquireRelease(
   })
 )
 
+/** a connection of its own to this database, as another process has it */
+export const databaseOf = (url: string) => Layer.fresh(Database.layer({ _tag: "PostgreSQL", url: Redacted.make(url) }))
+
 export const postgres: Backend = {
   name: "PostgreSQL",
-  fresh: Effect.map(freshUrl, (url) => Layer.fresh(Database.layer({ _tag: "PostgreSQL", url: Redacted.make(url) })))
+  fresh: Effect.map(freshUrl, databaseOf)
 }

@@ -44,6 +44,18 @@ const orUnavailable = <A, E extends { readonly _tag: string; readonly message: s
 ): Effect.Effect<A, Exclude<E, Down> | typeof Unavailable.Type, R> =>
   Effect.mapError(self, (e) => (isDown(e) ? Unavailable.make({ message: e.message }) : (e as Exclude<E, Down>)))
 
+/** a person waits */
+const patience = "10 seconds"
+
+/** the same, and one that does not answer in time; what was begun may still be done */
+const inTime = <A, E extends { readonly _tag: string; readonly message: string }, R>(self: Effect.Effect<A, E, R>) =>
+  orUnavailable(
+    Effect.timeoutFail(self, {
+      duration: patience,
+      onTimeout: () => Unavailable.make({ message: "the database does not answer: try again in a moment" })
+    })
+  )
+
 const done = (action: string, subject: string, detail: Readonly<Record<string, string | number | boolean>> = {}) =>
   Effect.gen(function* () {
     const log = yield* ActionLog
@@ -94,7 +106,7 @@ const jobs = HttpApiBuilder.group(Api, "jobs", (handlers) =>
           if (_tag === "AlreadyAccepted") return { accepted: false as const, job: row }
           yield* done("submit", job.jobId, { report: job.report, format: job.format })
           return { accepted: true as const, job: row }
-        }).pipe(lasts, orUnavailable)
+        }).pipe(lasts, inTime)
       )
       .handle("list", ({ urlParams: { after, delivery, limit = pageSize, state, text } }) =>
         Effect.gen(function* () {
@@ -113,7 +125,7 @@ const jobs = HttpApiBuilder.group(Api, "jobs", (handlers) =>
             jobs: rows,
             ...(last === undefined || rows.length < limit ? {} : { next: `${last.acceptedAt}.${last.id}` })
           }
-        }).pipe(orUnavailable)
+        }).pipe(inTime)
       )
       .handle("one", ({ path: { id } }) =>
         Effect.gen(function* () {
@@ -125,7 +137,7 @@ const jobs = HttpApiBuilder.group(Api, "jobs", (handlers) =>
             Ledger.get({ namespace: namespaces.deliveries, key: id })
           ])
           return { job: row, events, report: keyOf(report), delivery: keyOf(delivery) }
-        }).pipe(orUnavailable)
+        }).pipe(inTime)
       )
       .handle("cancel", ({ path: { id } }) =>
         Effect.gen(function* () {
@@ -138,10 +150,10 @@ const jobs = HttpApiBuilder.group(Api, "jobs", (handlers) =>
           )
           yield* done("cancel", id)
           return row
-        }).pipe(lasts, orUnavailable)
+        }).pipe(lasts, inTime)
       )
       .handle("download", ({ path: { id }, urlParams: { inline } }) =>
-        Effect.flatMap(found(id), (row) => download(row, inline === "yes")).pipe(orUnavailable)
+        Effect.flatMap(found(id), (row) => download(row, inline === "yes")).pipe(inTime)
       )
   )
 )
@@ -168,7 +180,7 @@ const queue = HttpApiBuilder.group(Api, "queue", (handlers) =>
           return snapshot.consuming.state === state
             ? snapshot.consuming
             : { state, since: yield* Clock.currentTimeMillis }
-        }).pipe(lasts, orUnavailable)
+        }).pipe(lasts, inTime)
       )
       .handle("events", () =>
         Effect.gen(function* () {
@@ -225,13 +237,13 @@ const subjectOf = (messageIds: ReadonlyArray<string>) =>
 const reviews = HttpApiBuilder.group(Api, "reviews", (handlers) =>
   Effect.map(lasting, (lasts) =>
     handlers
-      .handle("list", () => orUnavailable(Effect.map(Reviews.list, (list) => ({ reviews: list }))))
+      .handle("list", () => inTime(Effect.map(Reviews.list, (list) => ({ reviews: list }))))
       .handle("decide", ({ path: { id }, payload: { attempt, callSeq, note, verdict } }) =>
         Effect.gen(function* () {
           const decided = yield* Reviews.decide({ jobId: id, attempt, callSeq, verdict })
           yield* done("decide", id, { verdict, note, state: decided.state })
           return decided
-        }).pipe(lasts, orUnavailable)
+        }).pipe(lasts, inTime)
       )
   )
 )
@@ -242,7 +254,7 @@ const log = HttpApiBuilder.group(Api, "log", (handlers) =>
       const actions = yield* Effect.flatMap(ActionLog, (l) => l.list({ before, limit }))
       const last = actions.at(-1)
       return { actions, ...(last === undefined || actions.length < limit ? {} : { next: last.seq }) }
-    }).pipe(orUnavailable)
+    }).pipe(inTime)
   )
 )
 
