@@ -93,6 +93,21 @@ describe("the worker and its page", () => {
           assert.strictEqual(readFileSync(file).subarray(0, 5).toString("latin1"), "%PDF-")
           assert.match((await download).suggestedFilename(), /^seen-[0-9a-f]{12}\.pdf$/)
 
+          // shown by the browser itself, which keeps no file for that
+          const shown = page.context().waitForEvent("page")
+          const asked = page.context().waitForEvent("response", (r) => r.url().endsWith("/report?inline=yes"))
+          await page.getByRole("link", { name: "Open" }).click()
+          const viewer = await shown
+          await viewer.waitForURL(/\/report\?inline=yes$/)
+          assert.strictEqual((await asked).status(), 200)
+          await viewer.waitForFunction("document.contentType === 'application/pdf' && document.body !== null")
+          // its viewer is a frame in the report, and has the report in a frame of its own
+          const report = viewer.url()
+          const isViewed = () => viewer.frames().filter((frame) => frame.url() === report).length === 2
+          while (!isViewed()) await viewer.waitForEvent("frameattached").catch(() => undefined)
+          assert.isTrue(viewer.frames().some((frame) => frame.url().startsWith("chrome-extension://")))
+          await viewer.close()
+
           // another one, slow enough to be killed in
           await page.goto(`${url}/#/jobs`)
           await page.getByRole("button", { name: "New job" }).click()

@@ -10,6 +10,18 @@ import { fileURLToPath } from "node:url"
 const here = path.dirname(fileURLToPath(import.meta.url))
 const types = { ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8" }
 
+/** JSX as calls of one short function: what the types say, preact's "automatic" runtime, takes more */
+const shortJsx = {
+  name: "short jsx",
+  setup: ({ initialOptions, onLoad }) => {
+    Object.assign(initialOptions, { jsx: "transform", jsxFactory: "h", jsxFragment: "Fragment", tsconfigRaw: {} })
+    onLoad({ filter: /\.tsx$/ }, async ({ path: file }) => ({
+      contents: `import { Fragment, h } from "preact"\n${await readFile(file, "utf8")}`,
+      loader: "tsx"
+    }))
+  }
+}
+
 /** @returns {Promise<Array<{ path: string, contentType: string, bytes: Uint8Array, isFixed: boolean }>>} */
 export const build = async () => {
   const { outputFiles } = await esbuild.build({
@@ -24,8 +36,8 @@ export const build = async () => {
     splitting: true,
     chunkNames: "[name]-[hash]",
     target: "es2022",
-    jsx: "automatic",
-    jsxImportSource: "preact",
+    plugins: [shortJsx],
+    define: { "window.__PREACT_SIGNALS_DEVTOOLS__": "false" },
     // Korean as it is, not by its numbers
     charset: "utf8",
     legalComments: "none",

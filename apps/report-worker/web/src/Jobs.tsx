@@ -36,28 +36,28 @@ export const Progress = ({ row }: { row: Row }) => {
 }
 
 const Line = ({ row }: { row: Row }) => (
-  <tr role="row">
-    <th scope="row" role="rowheader">
+  <tr>
+    <th scope="row">
       <a href={`#/jobs/${row.job.jobId}`}>{row.job.jobId}</a>
     </th>
-    <td role="cell" data-name={t("state")}>
+    <td data-name={t("state")}>
       <Chip of={row.state} />
       <Progress row={row} />
       {row.reason !== undefined && row.state !== "completed" ? <small class="reason">{row.reason}</small> : null}
     </td>
-    <td role="cell" data-name={t("report")}>
+    <td data-name={t("report")}>
       {t(row.job.report)} <small>{row.job.format ?? "pdf"}</small>
     </td>
-    <td role="cell" data-name={t("delivery")} class={row.delivery === "none" ? "none" : ""}>
+    <td data-name={t("delivery")} class={row.delivery === "none" ? "none" : ""}>
       {row.delivery === "none" ? "–" : t(row.delivery)}
     </td>
-    <td role="cell" data-name={t("runs")} class="number">
+    <td data-name={t("runs")} class="number">
       {row.runs}
     </td>
-    <td role="cell" data-name={t("accepted")} class="number">
+    <td data-name={t("accepted")} class="number">
       <time title={full(row.acceptedAt)}>{time(row.acceptedAt)}</time>
     </td>
-    <td role="cell" class="end">
+    <td class="end">
       {row.result === undefined ? null : (
         <a
           class="button"
@@ -113,34 +113,26 @@ export const Jobs = () => (
       {list.value === undefined ? null : list.value.length === 0 ? (
         <p class="empty">{t("noJobs")}</p>
       ) : (
-        <table class="stack long" role="table">
+        <table class="stack long">
           <caption class="hidden">{t("newest", list.value.length)}</caption>
-          <thead role="rowgroup">
-            <tr role="row">
-              <th scope="col" role="columnheader">
-                {t("jobId")}
-              </th>
-              <th scope="col" role="columnheader">
-                {t("state")}
-              </th>
-              <th scope="col" role="columnheader">
-                {t("report")}
-              </th>
-              <th scope="col" role="columnheader">
-                {t("delivery")}
-              </th>
-              <th scope="col" role="columnheader" class="number">
+          <thead>
+            <tr>
+              <th scope="col">{t("jobId")}</th>
+              <th scope="col">{t("state")}</th>
+              <th scope="col">{t("report")}</th>
+              <th scope="col">{t("delivery")}</th>
+              <th scope="col" class="number">
                 {t("runs")}
               </th>
-              <th scope="col" role="columnheader" class="number">
+              <th scope="col" class="number">
                 {t("accepted")}
               </th>
-              <th scope="col" role="columnheader">
+              <th scope="col">
                 <span class="hidden">{t("download")}</span>
               </th>
             </tr>
           </thead>
-          <tbody role="rowgroup">
+          <tbody>
             {list.value.map((row) => (
               <Line key={row.job.jobId} row={row} />
             ))}

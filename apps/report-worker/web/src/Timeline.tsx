@@ -31,10 +31,10 @@ const shapes: Record<Health, string> = {
   held: "M8 2a6 6 0 1 0 .01 0Z",
   soon: "M8 1.5 15 14H1Z",
   lost: "M3 1 8 6l5-5 2 2-5 5 5 5-2 2-5-5-5 5-2-2 5-5-5-5Z",
-  deleted: "M1.5 8.5 4 6l2.5 2.500L12 3l2.500 2.500L6.500 13.500Z",
-  "comes again": "M8 2a6 6 0 1 0 6 6h-2.500A3.500 3.500 0 1 1 8 4.500V8l5-4.500L8 0Z",
+  deleted: "M1.5 8.5 4 6l2.5 2.5L12 3l2.5 2.5L6.5 13.5Z",
+  "comes again": "M8 2a6 6 0 1 0 6 6h-2.5A3.5 3.5 0 1 1 8 4.5V8l5-4.5L8 0Z",
   "dead-lettered": "M1 2h14L8 15Z",
-  "left to SQS": "M2 6.500h12v3H2Z",
+  "left to SQS": "M2 6.5h12v3H2Z",
   duplicate: "M1 1h9v9H1Zm11 4h3v10H5v-3h7Z"
 }
 
@@ -280,10 +280,6 @@ export const Timeline = () => {
           <pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
             <rect width="6" height="6" class="stripe-back" />
             <rect width="2.5" height="6" class="stripe" />
-          </pattern>
-          <pattern id="dots" width="4" height="4" patternUnits="userSpaceOnUse">
-            <rect width="4" height="4" class="stripe-back" />
-            <circle cx="2" cy="2" r="1" class="stripe" />
           </pattern>
         </defs>
       </svg>
