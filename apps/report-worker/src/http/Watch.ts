@@ -128,10 +128,12 @@ const tail = Effect.gen(function* () {
   let told = new Set<number>()
   return Effect.gen(function* () {
     if (last === undefined) {
-      const rows = yield* sql<{ seq: string | number | null }>`SELECT max(seq) AS seq FROM report_event`
-      last = Number(rows[0]?.seq ?? 0)
-      // what is there is in the lists already
-      for (let seq = Math.max(1, last - lookBack); seq <= last; seq++) told.add(seq)
+      // what is there is in the lists already; what is not there yet may still come, also below the last
+      const rows = yield* sql<{
+        seq: string | number
+      }>`SELECT seq FROM report_event ORDER BY seq DESC LIMIT ${lookBack}`
+      told = new Set(rows.map(({ seq }) => Number(seq)))
+      last = Math.max(0, ...told)
       return
     }
     const rows = yield* sql<SqlEvent>`

@@ -1,5 +1,6 @@
 import { ConsumerEvent } from "@effect-sqs/core/ConsumerEvent"
 import * as VirtualSqs from "@effect-sqs/testing/VirtualSqs"
+import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -68,6 +69,30 @@ export const streamed = (backend: Backend) =>
         const told = yield* Fiber.join(watching)
         const { data } = told.find(({ event }) => event === "job")!
         assert.deepStrictEqual([data.jobId, data.kind], ["den", "accepted"])
+      }).pipe(Effect.provide(site({ backend })))
+    )
+
+    it.scopedLive("tells also what was written with an earlier number and seen later, as PostgreSQL has it", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const live = yield* Live
+        const jobs = yield* JobStore
+        yield* jobs.accept(job)
+        const overriding = sql.literal(sql.onDialectOrElse({ pg: () => "OVERRIDING SYSTEM VALUE", orElse: () => "" }))
+        const write = (seq: number) =>
+          sql`INSERT INTO report_event (seq, job_id, at, kind, detail) ${overriding}
+            VALUES (${seq}, ${"den"}, ${1}, ${"waiting"}, ${JSON.stringify({ reason: `number ${seq}` })})`
+        yield* write(50)
+        const watching = yield* Effect.fork(events((told) => told.filter(({ event }) => event === "job").length === 2))
+        yield* until(live.snapshot, ({ snapshot }) => snapshot.counters !== undefined)
+        yield* Effect.sleep("300 millis")
+        yield* write(40)
+        yield* write(60)
+        const told = (yield* Fiber.join(watching)).filter(({ event }) => event === "job")
+        assert.deepStrictEqual(
+          told.map(({ data }) => data.seq),
+          [40, 60]
+        )
       }).pipe(Effect.provide(site({ backend })))
     )
 
