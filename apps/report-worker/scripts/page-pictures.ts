@@ -66,7 +66,10 @@ const api = (page: Page, method: "GET" | "POST", route: string, body?: unknown):
 
 const jobEndingIn = async (page: Page, ending: RegExp) => {
   const { jobs } = (await api(page, "GET", "/jobs?limit=200")) as Listed
-  return jobs.map(({ job }) => job.jobId).find((id) => ending.test(id))
+  const found = jobs.filter(({ job }) => ending.test(job.jobId))
+  // one to which something has happened
+  const told = found.find(({ state }) => state !== "queued" && state !== "accepted") ?? found[0]
+  return told?.job.jobId
 }
 
 const at = (route: string, ready: string) => async (page: Page, url: string) => {
@@ -279,7 +282,7 @@ const isReady = (url: string) =>
   )
 
 const answering = (url: string) =>
-  Effect.repeat(Effect.delay(isReady(url), "200 millis"), { until: (is) => is }).pipe(Effect.timeout("1 minute"))
+  Effect.repeat(Effect.delay(isReady(url), "200 millis"), { until: (is) => is }).pipe(Effect.timeout("3 minutes"))
 
 const demo = Effect.gen(function* () {
   const port = yield* freePort

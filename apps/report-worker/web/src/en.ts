@@ -201,7 +201,7 @@ export const words = {
   key: "Idempotency key",
   called: "Called",
   asked: "Asked about",
-  times: "{0} times",
+  times: "{0}×",
   askedAgain: "asked again at {0}",
   inReview: "A person decides",
   stillAsked: "The receiver is still asked",
