@@ -39,7 +39,7 @@ const script = `{
   })
   const seen = new Set()
   const onBeat = (small, found) => {
-    const beats = /(\\d+) beats/.exec(small.textContent)
+    const beats = /beat/.test(small.textContent) ? /(\\d+)\\D*$/.exec(small.textContent) : null
     if (beats === null) return
     const beat = small.parentElement.firstElementChild.textContent + " " + beats[1]
     if (!seen.has(beat)) found.push([beat, Date.now()])

@@ -114,68 +114,67 @@ export const letterCount = computed(() => lettersOf(counters.value))
 let skewMs = 0
 /** the worker's time, a few times a second while somebody looks */
 export const clock = signal(Date.now())
+
+const tickMs = 125
+let tick = 0
+/** All that changes the page by itself does so here: what came meanwhile is applied at once, and drawn once. */
 setInterval(() => {
-  // unheard of, the deliveries stay as they were: whether they are still ours nobody can say
-  if (document.visibilityState === "hidden" || !isConnected.peek()) return
+  tick++
   batch(() => {
-    clock.value = Date.now() + skewMs
-    if (ended.length === 0) return
+    if (waiting.length > 0) applyAll()
+    // unheard of, the deliveries stay as they were: whether they are still ours nobody can say
+    if (document.visibilityState === "hidden" || !isConnected.peek()) return
+    if (tick % 2 === 0) clock.value = Date.now() + skewMs
+    if (tick % 8 > 0 || ended.length === 0) return
     runs.value = [...runs.value, ...ended].slice(-keepRuns)
     ended = []
   })
-}, 250)
+}, tickMs)
 
 const keepEndedMs = 60_000
 const keepEnded = 100
 const keepRuns = 1000
 
-/** runs that ended, since the clock was told last */
+/** runs that ended, since they were drawn last */
 let ended: Array<Run> = []
 
-/** changes of one moment are drawn together */
+/** changes that came since the last tick */
 let waiting: Array<Change> = []
 
 const applyAll = () => {
   const changes = waiting
   waiting = []
-  batch(() => {
-    const next = new Map(leases.value)
-    for (const change of changes) {
-      if (change.kind === "lease") {
-        const before = next.get(change.data.id)
-        const { endedAt, ranMs, run } = change.data
-        if (ranMs !== undefined && run !== undefined && before?.ranMs === undefined) {
-          ended.push({ at: endedAt ?? Date.now() + skewMs, ranMs, run })
-        }
-        // what ended last is at the end
-        if (endedAt !== undefined && before?.endedAt === undefined) next.delete(change.data.id)
-        next.set(change.data.id, change.data)
-      } else if (change.kind === "state") {
-        consuming.value = change.data.consuming
-        duplicates.value = change.data.duplicates
-      } else if (change.kind === "counters") {
-        const dead = lettersOf(counters.peek())
-        const now = lettersOf(change.data.counters)
-        if (dead !== undefined && now !== undefined && now > dead) say(t("newLetters", now), true)
-        counters.value = change.data.counters
-        advice.value = change.data.advice
-      } else {
-        lastJob.value = change.data.jobId
-        jobsChanged.value++
+  const next = new Map(leases.value)
+  for (const change of changes) {
+    if (change.kind === "lease") {
+      const before = next.get(change.data.id)
+      const { endedAt, ranMs, run } = change.data
+      if (ranMs !== undefined && run !== undefined && before?.ranMs === undefined) {
+        ended.push({ at: endedAt ?? Date.now() + skewMs, ranMs, run })
       }
+      // what ended last is at the end
+      if (endedAt !== undefined && before?.endedAt === undefined) next.delete(change.data.id)
+      next.set(change.data.id, change.data)
+    } else if (change.kind === "state") {
+      consuming.value = change.data.consuming
+      duplicates.value = change.data.duplicates
+    } else if (change.kind === "counters") {
+      const dead = lettersOf(counters.peek())
+      const now = lettersOf(change.data.counters)
+      if (dead !== undefined && now !== undefined && now > dead) say(t("newLetters", now), true)
+      counters.value = change.data.counters
+      advice.value = change.data.advice
+    } else {
+      lastJob.value = change.data.jobId
+      jobsChanged.value++
     }
-    const over = [...next.values()].filter(({ endedAt }) => endedAt !== undefined)
-    over.forEach(({ endedAt, id }, i) => {
-      if (i < over.length - keepEnded || Date.now() + skewMs > endedAt! + keepEndedMs) next.delete(id)
-    })
-    if (changes.some(({ kind }) => kind === "lease") || next.size < leases.value.size) leases.value = next
-    ended = ended.slice(-keepRuns)
+  }
+  const over = [...next.values()].filter(({ endedAt }) => endedAt !== undefined)
+  over.forEach(({ endedAt, id }, i) => {
+    if (i < over.length - keepEnded || Date.now() + skewMs > endedAt! + keepEndedMs) next.delete(id)
   })
-}
-
-const later = (change: Change) => {
-  waiting.push(change)
-  if (waiting.length === 1) setTimeout(applyAll, 50)
+  if (changes.some(({ kind }) => kind === "lease") || next.size < leases.value.size) leases.value = next
+  ended = ended.slice(-keepRuns)
 }
 
 const begin = (snapshot: Snapshot) => {
@@ -209,7 +208,7 @@ const connect = () => {
   }
   source.addEventListener("snapshot", (e) => begin(JSON.parse(e.data as string) as Snapshot))
   for (const kind of kinds) {
-    source.addEventListener(kind, (e) => later({ kind, data: JSON.parse(e.data as string) } as Change))
+    source.addEventListener(kind, (e) => void waiting.push({ kind, data: JSON.parse(e.data as string) } as Change))
   }
 }
 
