@@ -141,7 +141,7 @@ export const outbox = {
  */
 export const reconciling = {
   every: Duration.seconds(10),
-  /** rows looked at in a pass */
+  /** rows looked at at a time */
   rows: 1000
 } as const
 

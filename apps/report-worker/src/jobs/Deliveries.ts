@@ -53,17 +53,23 @@ const stateOf = (record: LedgerRecord): Exclude<DeliveryState, "none"> => {
  */
 export const follow = Effect.gen(function* () {
   const jobs = yield* JobStore
-  const open = yield* Effect.forEach(["unknown", "review"] as const, (state) =>
-    jobs.list({ deliveries: [state], limit: reconciling.rows })
-  )
   let changed = 0
-  for (const row of open.flat()) {
-    const record = yield* Ledger.get({ namespace: namespaces.deliveries, key: row.id })
-    // forgotten by the ledger: it may be made again, under the same key
-    const state = Option.match(record, { onNone: () => "pending" as const, onSome: stateOf })
-    if (state === row.delivery) continue
-    yield* jobs.delivery(row.id, state, Option.getOrUndefined(record)?.error)
-    changed++
+  for (const state of ["unknown", "review"] as const) {
+    let before: { readonly acceptedAt: number; readonly id: string } | undefined
+    // page by page: many that stay open must not hide those behind them
+    for (;;) {
+      const rows = yield* jobs.list({ deliveries: [state], before, limit: reconciling.rows })
+      for (const row of rows) {
+        const record = yield* Ledger.get({ namespace: namespaces.deliveries, key: row.id })
+        // forgotten by the ledger: it may be made again, under the same key
+        const next = Option.match(record, { onNone: () => "pending" as const, onSome: stateOf })
+        if (next === row.delivery) continue
+        yield* jobs.delivery(row.id, next, Option.getOrUndefined(record)?.error)
+        changed++
+      }
+      before = rows.at(-1)
+      if (before === undefined) break
+    }
   }
   return changed
 })

@@ -1,7 +1,11 @@
+import * as Ledger from "@effect-sqs/ledger/Ledger"
+import { Verdict } from "@effect-sqs/ledger/Verdict"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Deliveries from "../../src/jobs/Deliveries.js"
 import { JobStore } from "../../src/jobs/JobStore.js"
+import { namespaces } from "../../src/Policies.js"
 import type { Backend } from "../jobs/backend.js"
 import { ask, site } from "./harness.js"
 import { undecided } from "./played.js"
@@ -43,6 +47,23 @@ export const reviews = (backend: Backend) =>
             ["decide", "b", "did not happen", "they say so"],
             ["decide", "a", "happened", "they say so"]
           ]
+        )
+      }).pipe(Effect.provide(site({ backend })))
+    )
+
+    it.scopedLive("the rows of deliveries follow the ledger also when more are open than a page has", () =>
+      Effect.gen(function* () {
+        const jobs = yield* JobStore
+        for (const id of ["a", "b", "c"]) yield* undecided(id)
+        const { body } = yield* ask("GET", "/api/reviews")
+        const { attempt, callSeq } = body.reviews.find((r: any) => r.jobId === "a")
+        const key = { namespace: namespaces.deliveries, key: "a", attempt, callSeq }
+        yield* Ledger.decide(key, Verdict.DidNotHappen())
+        const one = JobStore.of({ ...jobs, list: (q) => jobs.list({ ...q, limit: 1 }) })
+        assert.strictEqual(yield* Effect.provideService(Deliveries.follow, JobStore, one), 1)
+        assert.deepStrictEqual(
+          [yield* stateOf("a"), yield* stateOf("b"), yield* stateOf("c")],
+          ["pending", "unknown", "unknown"]
         )
       }).pipe(Effect.provide(site({ backend })))
     )
