@@ -138,6 +138,7 @@ const keepRuns = 1000
 /** runs that ended, since they were drawn last */
 let ended: Array<Run> = []
 
+const mostWaiting = 2000
 /** changes that came since the last tick */
 let waiting: Array<Change> = []
 
@@ -208,7 +209,11 @@ const connect = () => {
   }
   source.addEventListener("snapshot", (e) => begin(JSON.parse(e.data as string) as Snapshot))
   for (const kind of kinds) {
-    source.addEventListener(kind, (e) => void waiting.push({ kind, data: JSON.parse(e.data as string) } as Change))
+    source.addEventListener(kind, (e) => {
+      const change = { kind, data: JSON.parse(e.data as string) } as Change
+      // out of sight, ticks are rare
+      if (waiting.push(change) > mostWaiting) batch(applyAll)
+    })
   }
 }
 
