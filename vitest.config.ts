@@ -30,8 +30,8 @@ class LongFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     projects,
-    // the long ones wait more than they compute: for timers, for the processes they start
-    maxWorkers: availableParallelism() + 1,
+    // as many as processors, where Vitest would leave one idle: the long ones wait more than they compute
+    maxWorkers: Math.max(2, availableParallelism()),
     sequence: { sequencer: LongFirst }
   }
 })

@@ -188,8 +188,7 @@ const isThrough = (fifo: boolean) =>
     return { first, second, third }
   })
 
-// most of it is waiting for the limit of the rate and for the workers: both at once
-describe.concurrent("a thousand dead letters", () => {
+describe("a thousand dead letters", () => {
   it.scopedLive(
     `standard, three sources: ${COMPLETED} completed and ${UNKNOWN} unknown in the ledger`,
     () => isThrough(false),
