@@ -2,7 +2,7 @@ import { Sqs, type SqsError } from "@effect-sqs/core"
 import * as AwsSqs from "@effect-sqs/core/AwsSqs"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber } from "effect"
-import { json, portOn, receiveOf, serve, setup } from "./sqsStub.js"
+import { type Call, json, portOn, receiveOf, serve, setup } from "./sqsStub.js"
 
 const once = (emitter: NodeJS.EventEmitter, event: string) =>
   Effect.async<void>((resume) => {
@@ -75,15 +75,19 @@ describe("the network", () => {
 
   it.scopedLive("a receive has its wait time on top of what other calls have", () =>
     Effect.gen(function* () {
-      const { calls, port, queueUrl } = yield* setup(() => {}, { requestTimeout: "50 millis" })
+      const arrived = yield* Deferred.make<Call>()
+      const { port, queueUrl } = yield* setup(
+        (call) => {
+          if (call.operation === "ReceiveMessage") Deferred.unsafeDone(arrived, Effect.succeed(call))
+        },
+        { requestTimeout: "50 millis" }
+      )
       const poll = yield* Effect.fork(receiveOf(port, queueUrl, 20))
+      const open = yield* Deferred.await(arrived)
       const cut = yield* Effect.flip(port.deleteBatch(queueUrl, ["h"]))
       assert.deepStrictEqual([cut._tag, cut.code], ["NetworkError", "ETIMEDOUT"])
-      // the poll is as old as the call that was cut, and still open
-      json(
-        calls.find((call) => call.operation === "ReceiveMessage")!,
-        {}
-      )
+      // the poll is older than the call that was cut, and still open
+      json(open, {})
       assert.deepStrictEqual(yield* Fiber.join(poll), [])
     })
   )
