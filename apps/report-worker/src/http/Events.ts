@@ -14,6 +14,8 @@ import { Advice, Consuming, Counters, Lease, Snapshot } from "./View.js"
 
 /** when a browser tries again after the stream broke */
 const retryMs = 1000
+/** changes that come together are sent together: hundreds a second are hundreds of packets otherwise */
+const gatherFor = "20 millis"
 /** a proxy cuts what is silent */
 const pingEvery = "15 seconds"
 
@@ -69,8 +71,10 @@ export const stream = (lastEventId: string | undefined): Stream.Stream<string, n
           return Stream.mapEffect(Stream.fromIterable(missed), tell)
         })
       )
-      const following = Stream.fromQueue(changes, { maxChunkSize: 64 }).pipe(
-        Stream.mapEffect(tell),
+      const following = Stream.fromQueue(changes, { maxChunkSize: 256 }).pipe(
+        Stream.chunks,
+        Stream.mapEffect((chunk) => Effect.delay(Effect.forEach(chunk, tell), gatherFor)),
+        Stream.map((texts) => texts.join("")),
         Stream.filter((text) => text !== "")
       )
       const pings = Stream.repeatValue(": ping\n\n").pipe(Stream.schedule(Schedule.spaced(pingEvery)))
