@@ -32,8 +32,8 @@ const set = Effect.gen(function* () {
   ]
 })
 
-/** what no answer took so long for that it hangs */
-const patience = "20 seconds"
+/** a request without an answer by then hangs */
+const patience = "60 seconds"
 
 /** beside the files of the site, which are elsewhere, nothing may come into being */
 const strangersIn = (folder: string) =>
@@ -55,7 +55,7 @@ export const fuzz = (backend: Backend) =>
           assert.strictEqual(operations.length, 18)
           const statuses = new Map<number, number>()
           const wrong: Array<string> = []
-          for (const drawn of fc.sample(requests(operations), { numRuns: 700 })) {
+          for (const drawn of fc.sample(requests(operations), { numRuns: 500 })) {
             const { operation } = drawn
             const request = {
               ...drawn,
@@ -84,10 +84,10 @@ export const fuzz = (backend: Backend) =>
           // it was not all turned away at the door
           for (const status of [200, 400, 403, 404, 409, 411, 413, 414, 415])
             assert.isAbove(statuses.get(status) ?? 0, 0)
-          assert.isAbove(statuses.get(200)!, 100)
+          assert.isAbove(statuses.get(200)!, 60)
           assert.deepStrictEqual(strangersIn(folder), [])
           assert.deepStrictEqual(yield* temporary, [])
-        }).pipe(Effect.provide(site({ backend, sqsTimes: 100 }))),
+        }).pipe(Effect.provide(site({ backend, sqsTimes: 30 }))),
       120_000
     )
   })
