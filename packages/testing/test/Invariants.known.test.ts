@@ -1,0 +1,117 @@
+/** What a consumer cannot know is not held against it; what it can know is. Each case beside its opposite. */
+import type { Invariants } from "@effect-sqs/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { at, broken, received, running } from "./invariantJournals.js"
+import { Builder, refused } from "./journalBuilder.js"
+
+const cutByHand = (code: string) =>
+  running()
+    .at(5)
+    .change("m#1", 2, { takes: 0.1, outcome: refused(code) })
+    .at(7)
+    .end("m#1", "interrupted")
+    .at(40)
+
+const afterTheStop = { stoppedAt: at(-1) }
+
+const givenBackAfterABeatOf = (seconds: number) =>
+  received().at(0.5).change("m#1", 30, { takes: seconds }).at(6).change("m#1", 0)
+
+const releasedUnrun = (times: number) => {
+  const journal = new Builder().sent("other").receive(["other"], 30).start("other#1").end("other#1").delete("other#1")
+  journal.sent("m")
+  for (let n = 1; n <= times; n++) {
+    journal
+      .at(10 * n)
+      .receive(["m"], 30)
+      .at(10 * n + 6)
+      .change(`m#${n}`, 0)
+  }
+  return journal.at(10 * times + 7).deadLettered("m")
+}
+
+const pairs: ReadonlyArray<{
+  readonly invariant: Invariants.Invariant
+  readonly passes: readonly [what: string, () => Builder, Invariants.Expectations]
+  readonly caught: readonly [what: string, () => Builder, Invariants.Expectations]
+}> = [
+  {
+    invariant: "nothingStranded",
+    passes: [
+      "a slot cut short by hand, and SQS had a fault: it may be cut",
+      () => cutByHand("InternalError"),
+      { drained: true }
+    ],
+    caught: ["and SQS was throttling: it is not", () => cutByHand("RequestThrottled"), { drained: true }]
+  },
+  {
+    invariant: "nothingStranded",
+    passes: [
+      "its process slept when it came: it may have been there all the time",
+      () => received().at(20).sent("later"),
+      { drained: true, mayRunOut: true, stallMs: 10_000 }
+    ],
+    caught: [
+      "its process was awake",
+      () => received().at(20).sent("later"),
+      { drained: true, mayRunOut: true, stallMs: 0 }
+    ]
+  },
+  {
+    invariant: "stopRunsNothing",
+    passes: [
+      "what cannot be decoded is for a policy to decide",
+      () => received().at(20).sent("later"),
+      { ...afterTheStop, neverRuns: (id) => id === "m" }
+    ],
+    caught: ["what can be is given back", () => received().at(20).sent("later"), afterTheStop]
+  },
+  {
+    invariant: "stopRunsNothing",
+    passes: ["a release waits for the beat that is on the wire", () => givenBackAfterABeatOf(5.5), afterTheStop],
+    caught: ["and for nothing else", () => givenBackAfterABeatOf(2), afterTheStop]
+  },
+  {
+    invariant: "neverRanNeverDead",
+    passes: ["given back at its limit", () => releasedUnrun(3), { limitMs: 6_000 }],
+    caught: ["given back long before", () => releasedUnrun(3), { limitMs: 60_000 }]
+  },
+  {
+    invariant: "neverRanNeverDead",
+    passes: ["received by another process", () => releasedUnrun(3), { process: "mine" }],
+    caught: ["by whoever it is", () => releasedUnrun(3), {}]
+  }
+]
+
+describe("Invariants: what a consumer knows", () => {
+  for (const { caught, invariant, passes } of pairs) {
+    it(`${invariant}: ${passes[0]}`, () => {
+      assert.notInclude(broken(passes[1](), passes[2]), invariant)
+    })
+    it(`${invariant}: ${caught[0]}`, () => {
+      assert.include(broken(caught[1](), caught[2]), invariant)
+    })
+  }
+
+  it("an extension that keeps a lease while its release is held is no settlement", () => {
+    const journal = running()
+      .at(5)
+      .end("m#1", "failure")
+      .change("m#1", 120, { takes: 1 })
+      .at(6)
+      .change("m#1", 1, { takes: 1 })
+      .at(7)
+    assert.deepStrictEqual(broken(journal), [])
+  })
+
+  it("a release that follows a release is", () => {
+    const journal = running()
+      .at(5)
+      .end("m#1", "failure")
+      .change("m#1", 3, { takes: 1 })
+      .at(6)
+      .change("m#1", 1, { takes: 1 })
+      .at(7)
+    assert.deepStrictEqual(broken(journal), ["settledOnce"])
+  })
+})
