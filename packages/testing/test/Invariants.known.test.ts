@@ -31,7 +31,7 @@ const releasedUnrun = (times: number) => {
 }
 
 const pairs: ReadonlyArray<{
-  readonly invariant: Invariants.Invariant
+  readonly invariant: string
   readonly passes: readonly [what: string, () => Builder, Invariants.Expectations]
   readonly caught: readonly [what: string, () => Builder, Invariants.Expectations]
 }> = [
