@@ -179,7 +179,7 @@ const byHand = (slots: Slots, runMs: number) => {
         hiddenUntilSeconds: isLate || isBeyond ? undefined : atSeconds + forSeconds
       }
     })
-  const guardMs = Math.min(1000, slots.visibilityMs / 20)
+  const guardMs = Lease.leastSpareMs({ visibilityMs: slots.visibilityMs, extendByMs: slots.visibilityMs })
   return { extensions, deadline, interruptAt: deadline - guardMs }
 }
 
@@ -287,6 +287,11 @@ const faultOf = ({ changes, extendByMs, heartbeatMs, visibilityMs }: Slots): str
     }
     if (heartbeatMs >= extendByMs) {
       return `A heartbeat of ${show(heartbeatMs)} comes after what a beat asks (${show(extendByMs)}) has ended: make it shorter.`
+    }
+    const spareMs = Lease.leastSpareMs({ visibilityMs, extendByMs })
+    const slotMs = Math.min(visibilityMs, extendByMs)
+    if (slotMs - heartbeatMs <= spareMs) {
+      return `A heartbeat of ${show(heartbeatMs)} leaves no time for its beat: a slot of ${show(slotMs)} counts as run out ${show(spareMs)} before its end. Half of it leaves two tries.`
     }
   }
   const wrong = changes.find(

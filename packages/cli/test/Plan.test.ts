@@ -112,6 +112,10 @@ describe("plan", () => {
     const runs = RunTimes.one("90 seconds")
     assert.match(refusal({ visibility: 500, runs }), /visibility of 500ms cannot be: whole seconds, from 1s to 12h/)
     assert.match(refusal({ visibility: "13 hours", runs }), /visibility of 13h cannot be/)
+    assert.match(
+      refusal({ visibility: "10 seconds", heartbeat: 9_700, runs }),
+      /heartbeat of 9\.7s leaves no time for its beat: a slot of 10s counts as run out 500ms before its end/
+    )
     assert.match(refusal({ visibility: 30_000, heartbeat: 30_000, runs }), /after the slot of 30s has ended/)
     assert.match(refusal({ visibility: 30_000, heartbeat: 20_000, extendBy: 20_000, runs }), /make it shorter/)
     const changes = [{ atSeconds: 20, forSeconds: 60 }]

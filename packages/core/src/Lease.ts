@@ -32,14 +32,6 @@ const guardIn = (settings: LeaseSettings, slotMs: number) =>
   guardOf(settings.heartbeatMs === undefined ? slotMs : Math.min(slotMs, settings.extendByMs))
 
 /**
- * What must be left of a slot when it is extended: with as much or less, a lease counts as run out before its beat.
- *
- * @internal
- */
-export const leastSpareMs = (settings: LeaseSettings): number =>
-  guardOf(Math.min(settings.visibilityMs, settings.extendByMs))
-
-/**
  * What a consumer's leases share; in ms.
  *
  * @since 0.1.0
@@ -180,6 +172,16 @@ export const extended = (lease: Lease, settings: LeaseSettings, callStart: numbe
     grantedMs >= extendByMs ? grantedMs - leadMs(settings, heartbeatMs) : Math.min(heartbeatMs, grantedMs / 2)
   return beatingAt(next, settings, callStart + afterMs)
 }
+
+/**
+ * What must be left of a slot when it is extended, in ms: with as much or less, a lease counts as run out before its
+ * beat, and `Consumer` refuses to start.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const leastSpareMs = (settings: Pick<LeaseSettings, "visibilityMs" | "extendByMs">): number =>
+  guardOf(Math.min(settings.visibilityMs, settings.extendByMs))
 
 /**
  * When a handler that still runs is interrupted, unless an extension comes first.
