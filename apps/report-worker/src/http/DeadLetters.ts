@@ -15,6 +15,7 @@ import * as RedriveDryRun from "@effect-sqs/cli/RedriveDryRun"
 import * as RedriveLedger from "@effect-sqs/cli/RedriveLedger"
 import type { RedriveMoveTasks } from "@effect-sqs/cli/RedriveMoveTasks"
 import * as RedrivePlan from "@effect-sqs/cli/RedrivePlan"
+import type { RedriveReport } from "@effect-sqs/cli/RedriveReport"
 import type { SqsInspector } from "@effect-sqs/cli/SqsInspector"
 import type { Sqs } from "@effect-sqs/core/Sqs"
 import { nameOf } from "@effect-sqs/core/SqsQueue"
@@ -55,15 +56,19 @@ export class DeadLetters extends Context.Tag("@effect-sqs/report-worker/DeadLett
   {
     readonly list: Effect.Effect<View.DeadLetters, typeof Conflict.Type | typeof Unavailable.Type>
     readonly show: (messageId: string) => Effect.Effect<View.DeadLetterDetail, Failed>
+    /** `told` gets what came of it, also when it is interrupted: all else is put back by then */
     readonly redrive: (
       messageIds: ReadonlyArray<string>,
       limits: { readonly atMost?: number | undefined; readonly perSecond?: number | undefined },
-      actor: string
+      actor: string,
+      told: (result: View.Redriven) => Effect.Effect<void>
     ) => Effect.Effect<View.Redriven, typeof Conflict.Type | typeof Unavailable.Type>
+    /** `told` as with `redrive` */
     readonly discard: (
       messageIds: ReadonlyArray<string>,
       reason: string,
-      actor: string
+      actor: string,
+      told: (result: View.Discarded) => Effect.Effect<void>
     ) => Effect.Effect<View.Discarded, typeof Conflict.Type | typeof Unavailable.Type>
   }
 >() {}
@@ -203,7 +208,7 @@ const make = (options: Queues & { readonly folder: string }) =>
           )
         ),
 
-      redrive: (asked, { atMost, perSecond = defaultPerSecond }, actor) =>
+      redrive: (asked, { atMost, perSecond = defaultPerSecond }, actor, told) =>
         looking((url) =>
           Effect.gen(function* () {
             const messageIds = [...new Set(asked)]
@@ -234,56 +239,63 @@ const make = (options: Queues & { readonly folder: string }) =>
             if (plan.send === 0 && plan.delete.length === 0) {
               const seen = kept.reduce((n, k) => n + k.count, 0)
               const reasons = [...kept, ...absent(messageIds.length - seen)]
-              return { sent: 0, deleted: 0, kept: messageIds.length, failed: 0, unknown: 0, reasons }
+              const nothing = { sent: 0, deleted: 0, kept: messageIds.length, failed: 0, unknown: 0, reasons }
+              yield* told(nothing)
+              return nothing
             }
             const planFile = yield* file(`redrive-${plan.id}.json`)
             yield* Effect.mapError(RedrivePlan.write(plan, planFile), problemOf)
-            const report = yield* Effect.mapError(
-              RedriveApply.apply({
-                plan,
-                confirm: plan.queue.name,
-                audit: planFile.replace(/\.json$/, ".audit.jsonl"),
-                actor,
-                ledger
-              }),
-              problemOf
-            )
-            const { deleted, failed, sent, stopped, unknown } = report
-            // of those that were asked for: what else the look had in its hands went back unread
-            const reasons = report.reasons.filter(({ outcome, why }) => outcome !== "kept" || isAbout(why))
-            const rest = Math.max(0, messageIds.length - sent - deleted - failed - unknown)
-            const seen = reasons.reduce((n, { count, outcome }) => (outcome === "kept" ? n + count : n), 0)
-            const isFull = sent + failed + unknown >= total && total < messageIds.length
-            return {
-              sent,
-              deleted,
-              kept: rest,
-              failed,
-              unknown,
-              reasons: [...reasons, ...(isFull ? unreached(rest - seen, total) : absent(rest - seen))],
-              stopped
+            const resultOf = (report: RedriveReport): View.Redriven => {
+              const { deleted, failed, sent, stopped, unknown } = report
+              // of those that were asked for: what else the look had in its hands went back unread
+              const reasons = report.reasons.filter(({ outcome, why }) => outcome !== "kept" || isAbout(why))
+              const rest = Math.max(0, messageIds.length - sent - deleted - failed - unknown)
+              const seen = reasons.reduce((n, { count, outcome }) => (outcome === "kept" ? n + count : n), 0)
+              const isFull = sent + failed + unknown >= total && total < messageIds.length
+              return {
+                sent,
+                deleted,
+                kept: rest,
+                failed,
+                unknown,
+                reasons: [...reasons, ...(isFull ? unreached(rest - seen, total) : absent(rest - seen))],
+                stopped
+              }
             }
+            const apply = RedriveApply.apply({
+              plan,
+              confirm: plan.queue.name,
+              audit: planFile.replace(/\.json$/, ".audit.jsonl"),
+              actor,
+              ledger,
+              onReport: (report) => told(resultOf(report))
+            })
+            return resultOf(yield* Effect.mapError(apply, problemOf))
           })
         ),
 
-      discard: (messageIds, reason, actor) =>
+      discard: (messageIds, reason, actor, told) =>
         looking((url) =>
           Effect.gen(function* () {
             const keepIn = yield* file(`discarded-${nameOf(url)}.jsonl`)
-            const report = yield* Effect.mapError(
-              DeadLetterDiscard.discard({
-                queue: url,
-                anyQueue: true,
-                filter: { messageIds },
-                reason,
-                keepIn,
-                confirm: nameOf(url),
-                actor,
-                max: lookMax
-              }),
-              problemOf
-            )
-            return { discarded: report.discarded, failed: report.failed, keptIn: keepIn, stopped: report.stopped }
+            const resultOf = ({ discarded, failed, stopped }: DeadLetterDiscard.DiscardReport): View.Discarded => ({
+              discarded,
+              failed,
+              keptIn: keepIn,
+              stopped
+            })
+            const discard = DeadLetterDiscard.discard({
+              queue: url,
+              anyQueue: true,
+              filter: { messageIds },
+              reason,
+              keepIn,
+              confirm: nameOf(url),
+              actor,
+              max: lookMax,
+              onReport: (report) => told(resultOf(report))
+            })
+            return resultOf(yield* Effect.mapError(discard, problemOf))
           })
         )
     })

@@ -63,6 +63,12 @@ const done = (action: string, subject: string, detail: Readonly<Record<string, s
     yield* log.append({ actor: name, action, subject, detail })
   })
 
+/** what is done cannot be taken back when the log does not take it: then the worker's own log has it */
+const doneAnyway = (...[action, subject, detail]: Required<Parameters<typeof done>>) =>
+  Effect.catchAll(done(action, subject, detail), (e) =>
+    Effect.logWarning(`not in the log of actions: ${action}, ${subject}`, detail, e)
+  )
+
 /**
  * What is begun is finished and written into the log, also when who asked goes away meanwhile. It ends with the server.
  */
@@ -213,19 +219,22 @@ const deadLetters = HttpApiBuilder.group(Api, "dead-letters", (handlers) =>
         Effect.gen(function* () {
           const letters = yield* DeadLetters
           const { name } = yield* Actor
-          const result = yield* letters.redrive(messageIds, limits, name)
-          const { deleted, failed, kept, sent, unknown } = result
-          yield* done("redrive", subjectOf(messageIds), { sent, deleted, kept, failed, unknown })
-          return result
+          const context = yield* Effect.context<Actor | ActionLog>()
+          return yield* letters.redrive(messageIds, limits, name, ({ deleted, failed, kept, sent, unknown }) =>
+            doneAnyway("redrive", subjectOf(messageIds), { sent, deleted, kept, failed, unknown }).pipe(
+              Effect.provide(context)
+            )
+          )
         }).pipe(lasts, orUnavailable)
       )
       .handle("discard", ({ payload: { messageIds, reason } }) =>
         Effect.gen(function* () {
           const letters = yield* DeadLetters
           const { name } = yield* Actor
-          const result = yield* letters.discard(messageIds, reason, name)
-          yield* done("discard", subjectOf(messageIds), { discarded: result.discarded, reason })
-          return result
+          const context = yield* Effect.context<Actor | ActionLog>()
+          return yield* letters.discard(messageIds, reason, name, ({ discarded }) =>
+            doneAnyway("discard", subjectOf(messageIds), { discarded, reason }).pipe(Effect.provide(context))
+          )
         }).pipe(lasts, orUnavailable)
       )
   )

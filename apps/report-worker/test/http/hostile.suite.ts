@@ -1,8 +1,14 @@
 /** Requests of somebody who means no good, or is in a hurry. */
 import * as VirtualSqs from "@effect-sqs/testing/VirtualSqs"
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
 import type { Backend } from "../jobs/backend.js"
+import * as ActionLog from "../../src/http/ActionLog.js"
 import { Live } from "../../src/http/Live.js"
 import { JobStore } from "../../src/jobs/JobStore.js"
 import { ask, ownTmp, queue, site, until } from "./harness.js"
@@ -200,6 +206,38 @@ export const hostile = (backend: Backend) =>
         const still = (yield* virtual.messages("jobs-dlq")).map(({ messageId }) => messageId)
         assert.deepStrictEqual(had("redrive"), [...letters, last].filter((id) => !still.includes(id)).sort())
       }).pipe(Effect.provide(site({ backend, sqsTimes: 20 })))
+    )
+
+    it.scopedLive(
+      "a redrive that the end of the worker cuts is in the log with what it did; the rest is put back",
+      () =>
+        Effect.gen(function* () {
+          const database = yield* backend.fresh
+          const scope = yield* Scope.make()
+          const context = yield* Layer.buildWithScope(
+            site({ backend: { ...backend, fresh: Effect.succeed(database) }, sqsTimes: 20 }),
+            scope
+          )
+          const virtual = Context.get(context, VirtualSqs.VirtualSqs)
+          const messageIds = yield* Effect.forEach(
+            Array.from({ length: 60 }, (_, i) => `j-${i}`),
+            (id) => letterOf(id, "x")
+          ).pipe(Effect.provide(context))
+          const asked = ask("POST", "/api/dead-letters/redrive", { body: { messageIds } }).pipe(Effect.provide(context))
+          const asking = yield* Effect.fork(Effect.exit(asked))
+          yield* until(virtual.messages(queue), (sent) => sent.length > 0)
+          yield* Scope.close(scope, Exit.void)
+          yield* Fiber.join(asking)
+          const sent = (yield* virtual.messages(queue)).length
+          const left = yield* virtual.messages("jobs-dlq")
+          assert.strictEqual(sent + left.length, 60)
+          assert.isAbove(left.length, 0)
+          assert.isTrue(left.every(({ state }) => state === "visible"))
+          const [action] = yield* Effect.flatMap(ActionLog.ActionLog, (log) => log.list({ limit: 10 })).pipe(
+            Effect.provide(ActionLog.layer.pipe(Layer.provide(database)))
+          )
+          assert.deepStrictEqual([action?.action, action?.detail["sent"]], ["redrive", sent])
+        })
     )
 
     it.scopedLive("a page of another site starts nothing, not even a look", () =>

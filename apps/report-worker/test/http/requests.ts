@@ -139,7 +139,9 @@ const otherBodies = fc
       attempt: fc.oneof(fc.nat({ max: 2 }), fc.double()),
       callSeq: fc.oneof(fc.nat({ max: 2 }), fc.integer()),
       verdict: fc.oneof(fc.constantFrom("happened", "did not happen"), odd),
-      note: fc.oneof(fc.constant("they say so"), odd)
+      note: fc.oneof(fc.constant("they say so"), odd),
+      atMost: fc.oneof(fc.integer({ min: 0, max: 4 }), fc.double()),
+      perSecond: fc.oneof(fc.integer({ min: 0, max: 60 }), fc.double())
     },
     { requiredKeys: ["messageIds", "reason", "token", "attempt", "callSeq", "verdict", "note"] }
   )
