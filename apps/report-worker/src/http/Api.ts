@@ -91,7 +91,11 @@ const answer = <F extends Schema.Struct.Fields>(status: number, fields: F) =>
 const jobs = HttpApiGroup.make("jobs")
   .add(
     HttpApiEndpoint.post("submit", "/jobs")
-      .setPayload(Schema.Struct({ job: ReportJob, notBefore: Schema.optional(Time) }))
+      .setPayload(
+        Schema.Struct({ job: ReportJob, notBefore: Schema.optional(Time) }).annotations({
+          parseOptions: { errors: "all" }
+        })
+      )
       .addSuccess(answer(202, { accepted: Schema.Literal(true), job: JobRow }))
       .addSuccess(answer(200, { accepted: Schema.Literal(false), job: JobRow }))
       .addError(Conflict)

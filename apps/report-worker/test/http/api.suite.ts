@@ -41,8 +41,8 @@ export const api = (backend: Backend) =>
           wrong.body.message,
           /jobId: expected 1 to 48 lower-case letters, digits or hyphens, not "\.\.\/etc"/
         )
-        const period = yield* ask("POST", "/api/jobs", { body: bodyOf("a", { period: "2001-13" }) })
-        assert.match(period.body.message, /period: expected 2001-01, 2001-02, 2001-03 or 2001-Q1/)
+        // all that is wrong at once, field by field
+        assert.match(wrong.body.message, /period: expected 2001-01, 2001-02, 2001-03 or 2001-Q1/)
         for (const raw of ["{", "", "[]", "null", '"x"', '{"job":{}}', '{"job":{"report":"none"}}']) {
           assert.strictEqual((yield* ask("POST", "/api/jobs", { raw })).status, 400, raw)
         }
