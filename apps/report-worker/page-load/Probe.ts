@@ -8,7 +8,7 @@ import type { Page } from "playwright-core"
 export interface Noted {
   /** by the number of the change: when the page was given the event, epoch ms */
   readonly arrived: ReadonlyArray<readonly [seq: number, at: number]>
-  /** by job and number of beats: when the timeline had it, and when it was painted */
+  /** by job and number of beats, of rows in sight: when the timeline had it, and when it was painted */
   readonly beats: ReadonlyArray<readonly [beat: string, inDocument: number, painted: number]>
   /** by job: when its row told that it is completed */
   readonly finished: ReadonlyArray<readonly [jobId: string, at: number]>
@@ -37,10 +37,20 @@ const script = `{
     port1.onmessage = then
     port2.postMessage(undefined)
   })
+  // the page lets rows that nobody sees follow later
+  const inSight = new Map()
+  const sight = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) inSight.set(target, isIntersecting)
+  })
   const seen = new Set()
   const onBeat = (small, found) => {
     const beats = /beat/.test(small.textContent) ? /(\\d+)\\D*$/.exec(small.textContent) : null
-    if (beats === null) return
+    const row = small.closest("li")
+    if (!inSight.has(row)) {
+      inSight.set(row, false)
+      sight.observe(row)
+    }
+    if (beats === null || !inSight.get(row)) return
     const beat = small.parentElement.firstElementChild.textContent + " " + beats[1]
     if (!seen.has(beat)) found.push([beat, Date.now()])
     seen.add(beat)

@@ -11,7 +11,7 @@ export interface Size {
 
 export type Request =
   /** so many changes a second, for so long */
-  | { readonly id: number; readonly ask: "publish" }
+  | { readonly id: number; readonly ask: "publish"; readonly seconds: number }
   /** so many changes, as fast as it goes */
   | { readonly id: number; readonly ask: "flood"; readonly changes: number }
   /** bytes in use, after a collection */

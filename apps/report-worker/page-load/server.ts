@@ -115,23 +115,20 @@ const program = Effect.gen(function* () {
       Effect.gen(function* () {
         yield* Queue.take(wanted)
         yield* Queue.offer(fresh, yield* accept)
-        const jobId = toFinish.shift()
-        if (jobId === undefined) return
-        yield* jobs.finished(jobId, result, { nextAt: 0 })
-        finished.push([jobId, Date.now()])
+        for (const jobId of toFinish.splice(0)) {
+          yield* jobs.finished(jobId, result, { nextAt: 0 })
+          finished.push([jobId, Date.now()])
+        }
       })
     )
   )
 
-  /**
-   * Of 20 changes 11 are beats, 3 tell how far a job is, 5 are of a delivery that ends and another that comes. One is of the
-   * history of the jobs.
-   */
+  /** eleven beats, three times progress, a delivery that ends, and another that comes when the database has its job */
   const round: ReadonlyArray<Effect.Effect<void>> = [
     ...Array.from({ length: 11 }, () => beat),
     ...Array.from({ length: 3 }, () => progress),
     ended,
-    Effect.suspend(() => (toFinish.length > 10 ? Effect.void : Effect.asVoid(Queue.offer(wanted, undefined)))),
+    Effect.flatMap(Queue.size(wanted), (waiting) => (waiting > 10 ? Effect.void : Queue.offer(wanted, undefined))),
     Effect.flatMap(Queue.poll(fresh), (next) =>
       next._tag === "Some" ? received(next.value) : Effect.asVoid(Effect.zipRight(beat, progress))
     )
@@ -213,7 +210,7 @@ const program = Effect.gen(function* () {
       } else if (request.ask === "flood") {
         reply({ published: { ...(yield* publish(request.changes, Infinity)), stamps: [], beats: [], finished: [] } })
       } else {
-        reply({ published: yield* publish(size.events * size.seconds, size.events / 1000) })
+        reply({ published: yield* publish(size.events * request.seconds, size.events / 1000) })
       }
     })
   )

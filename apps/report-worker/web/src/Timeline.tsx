@@ -214,7 +214,8 @@ const Rows = () => {
   ) : (
     <ul>
       {[...drawn].map(([id, { lease, now }]) => (
-        <Row key={id} lease={lease} now={now} />
+        // one that ended is another row: one that moved down would move all the others up, one by one
+        <Row key={lease.endedAt === undefined ? id : `${id}.`} lease={lease} now={now} />
       ))}
     </ul>
   )
