@@ -123,8 +123,7 @@ setInterval(() => {
   batch(() => {
     if (waiting.length > 0) applyAll()
     // unheard of, the deliveries stay as they were: whether they are still ours nobody can say
-    if (document.visibilityState === "hidden" || !isConnected.peek()) return
-    if (tick % 2 === 0) clock.value = Date.now() + skewMs
+    if (tick % 2 === 0 && document.visibilityState !== "hidden" && isConnected.peek()) clock.value = Date.now() + skewMs
     if (tick % 8 > 0 || ended.length === 0) return
     runs.value = [...runs.value, ...ended].slice(-keepRuns)
     ended = []
@@ -174,8 +173,7 @@ const applyAll = () => {
   over.forEach(({ endedAt, id }, i) => {
     if (i < over.length - keepEnded || Date.now() + skewMs > endedAt! + keepEndedMs) next.delete(id)
   })
-  if (changes.some(({ kind }) => kind === "lease") || next.size < leases.value.size) leases.value = next
-  ended = ended.slice(-keepRuns)
+  leases.value = next
 }
 
 const begin = (snapshot: Snapshot) => {
