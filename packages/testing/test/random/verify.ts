@@ -166,11 +166,11 @@ const recovers = ({ calm }: Played): Array<Broken> => {
 }
 
 /**
- * A receive count that is spent without a run. In a FIFO group each failure gives back all that waits behind it but the
- * first, and several stops and failures may come together: with few receives allowed that is known to happen.
+ * A receive count that is spent without a run: a stop gives back what waits, and in a FIFO group so does a failure where
+ * more wait than may be held. With very few receives allowed that can be all of them.
  */
 const isKnown = ({ scene }: Played, { name }: Broken): boolean =>
-  name === "neverRanNeverDead" && (scene.maxReceiveCount ?? 100) < (scene.kind === "fifo" ? 20 : 4)
+  name === "neverRanNeverDead" && (scene.maxReceiveCount ?? 100) < (scene.kind === "fifo" ? 6 : 3)
 
 export const verify = (played: Played): ReadonlyArray<Broken> => {
   const view = JournalQuery.read(played.entries)
