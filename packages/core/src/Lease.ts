@@ -98,7 +98,8 @@ export const start = (settings: LeaseSettings, callStart: number, arrival: numbe
     deadline,
     guardMs: guardIn(settings, settings.visibilityMs),
     nextBeatAt: Infinity,
-    limitAt: receivedAt + settings.limitMs,
+    // a short limit is not used up by the margin
+    limitAt: Math.max(receivedAt, arrival - settings.limitMs / 10) + settings.limitMs,
     capAt: receivedAt + MAX_VISIBILITY_SECONDS * 1000 - CAP_MARGIN_MS
   }
   const { heartbeatMs } = settings

@@ -34,6 +34,12 @@ const anySettings = fc
   })
 
 describe("start", () => {
+  it("a limit of a second is not used up by the margin of a long poll", () => {
+    const lease = Lease.start(settings({ limitMs: 1_000 }), 0, 20_000)
+    assert.strictEqual(lease.receivedAt, 19_000)
+    assert.strictEqual(Lease.interruptAt(lease), 20_900)
+  })
+
   it("counts from the call when the answer came at once, else from a second before it arrived", () => {
     assert.strictEqual(Lease.start(settings(), 1_000, 1_400).receivedAt, 1_000)
     assert.strictEqual(Lease.start(settings(), 1_000, 15_000).receivedAt, 14_000)

@@ -101,4 +101,30 @@ describe("A14 cut short by hand", () => {
         })
     )
   )
+
+  it.effect("cut short, lost, and only then refused for now: a lease that is lost beats no more", () =>
+    play(
+      {
+        queue: { faults: onChanges(Fault.all(Fault.latency("3 seconds"), Fault.error("OverLimit"))) },
+        handler: (_, d) =>
+          Effect.onInterrupt(
+            Effect.all([Effect.sleep(seconds(60)), Effect.delay(d.extend("2 seconds"), 5_000)], {
+              concurrency: "unbounded",
+              discard: true
+            }),
+            () => Effect.sleep(seconds(15))
+          ),
+        expect: { graceMs: seconds(20), drained: false }
+      },
+      (stage) =>
+        Effect.gen(function* () {
+          yield* Effect.sleep("25 seconds")
+          assert.deepStrictEqual(
+            lossesOf(stage).map(({ reason }) => reason),
+            ["ran out"]
+          )
+          assert.deepStrictEqual(asks(stage), [[5.05, 2]])
+        })
+    )
+  )
 })

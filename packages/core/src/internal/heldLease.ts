@@ -66,7 +66,7 @@ export class HeldLease implements Watched {
 
   /** The first beat is due, or the lease ends, or it was changed by hand. */
   startHeartbeat(): void {
-    if (this.sealed) return
+    if (this.sealed || this.lost !== undefined) return
     this.stopHeartbeat()
     this.heartbeat = this.host.forker.fork(
       Heartbeat.make({
