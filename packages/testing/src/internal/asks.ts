@@ -119,9 +119,8 @@ export const classify = (delivery: Delivery, usual: ReadonlySet<number>): Readon
         (ask.outcome === "done" && until(ask) > before(ask)) ||
         // another try of a release asks for less and less
         asks.slice(i + 1).some((later) => later.timeoutSeconds! > ask.timeoutSeconds!))
-    return asks.map((ask, i) =>
-      ask.kind === "beat" && ask.sent.index > ended.index && !keeps(ask, i) ? release(ask) : ask
-    )
+    const kept = asks.findLastIndex(keeps)
+    return asks.map((ask, i) => (ask.kind === "beat" && ask.sent.index > ended.index && i > kept ? release(ask) : ask))
   }
   const isUnusual = (ask: Ask) => ask.outcome === "done" && usual.size > 0 && !usual.has(ask.timeoutSeconds!)
   const isRelease = (ask: Ask) => ask.kind === "beat" && (until(ask) < before(ask) || isUnusual(ask))

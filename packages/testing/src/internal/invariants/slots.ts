@@ -59,7 +59,11 @@ export const inHandWithinBounds: Check = ({
     // work that was done before is deleted on arrival, without a place
     const wasDone = view.messages
       .get(delivery.messageId)!
-      .deliveries.some((d) => d.runs.some((r) => r.outcome === "success" && r.ended!.index < arrived.index))
+      .deliveries.some(
+        (d) =>
+          d.runs.some((r) => r.outcome === "success" && r.ended!.index < arrived.index) ||
+          d.asks.some((ask) => ask.kind === "delete" && ask.sent.index < arrived.index)
+      )
     if (wasDone && delivery.runs.length === 0) return []
     const end = placeFree(delivery, failures?.get(delivery.groupId) ?? [], limitMs, stallMs)
     if (end === undefined) return [{ ...arrived, change: 1, delivery }]
