@@ -8,8 +8,8 @@ import type { Page } from "playwright-core"
 export interface Noted {
   /** by the number of the change: when the page was given the event, epoch ms */
   readonly arrived: ReadonlyArray<readonly [seq: number, at: number]>
-  /** by job and number of beats, of rows in sight: when the timeline had it, and when it was painted */
-  readonly beats: ReadonlyArray<readonly [beat: string, inDocument: number, painted: number]>
+  /** by job and number of beats: when the timeline had it, and when it was painted; `inSight`: since when its row is */
+  readonly beats: ReadonlyArray<readonly [beat: string, inDocument: number, painted: number, inSight: number]>
   /** by job: when its row told that it is completed */
   readonly finished: ReadonlyArray<readonly [jobId: string, at: number]>
   /** as the browser reports them, from 50 ms on */
@@ -40,19 +40,20 @@ const script = `{
   // the page lets rows that nobody sees follow later
   const inSight = new Map()
   const sight = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) inSight.set(target, isIntersecting)
+    for (const { isIntersecting, target } of entries) inSight.set(target, isIntersecting ? Date.now() : Infinity)
   })
   const seen = new Set()
   const onBeat = (small, found) => {
     const beats = /beat/.test(small.textContent) ? /(\\d+)\\D*$/.exec(small.textContent) : null
     const row = small.closest("li")
     if (!inSight.has(row)) {
-      inSight.set(row, false)
+      inSight.set(row, Infinity)
       sight.observe(row)
     }
-    if (beats === null || !inSight.get(row)) return
+    const since = inSight.get(row)
+    if (beats === null || since === Infinity) return
     const beat = small.parentElement.firstElementChild.textContent + " " + beats[1]
-    if (!seen.has(beat)) found.push([beat, Date.now()])
+    if (!seen.has(beat)) found.push([beat, Date.now(), since])
     seen.add(beat)
   }
   const onRow = (row) => {
@@ -76,7 +77,7 @@ const script = `{
     for (const row of rows) onRow(row)
     if (found.length > 0) afterPaint(() => {
       const painted = Date.now()
-      for (const [beat, at] of found) noted.beats.push([beat, at, painted])
+      for (const [beat, at, since] of found) noted.beats.push([beat, at, painted, since])
     })
   }).observe(document, { subtree: true, childList: true, characterData: true, attributes: true, attributeFilter: ["class"] })
 }`

@@ -185,6 +185,9 @@ const measure = (name: string, part: keyof typeof rows, from: Browser, { publish
       yield* Effect.sleep("300 millis")
       const tasks = yield* Effect.promise(() => Trace.stop(from))
       const noted = yield* Effect.promise(() => Probe.read(page))
+      // one that was published while its row was out of sight is drawn when the row comes into sight
+      const publishedAt = new Map(published.beats)
+      const beats = noted.beats.filter(([beat, , , inSight]) => (publishedAt.get(beat) ?? Infinity) > inSight)
       return {
         name,
         shown,
@@ -194,11 +197,11 @@ const measure = (name: string, part: keyof typeof rows, from: Browser, { publish
         arrived: delays(published.stamps, noted.arrived),
         drawn: delays(
           published.beats,
-          noted.beats.map(([beat, at]) => [beat, at])
+          beats.map(([beat, at]) => [beat, at])
         ),
         painted: delays(
           published.beats,
-          noted.beats.map(([beat, , at]) => [beat, at])
+          beats.map(([beat, , at]) => [beat, at])
         ),
         listed: delays(published.finished, noted.finished)
       } satisfies Measured
