@@ -37,6 +37,8 @@ export type BatchResult<E> = void | ReadonlyArray<Either.Either<void, E>>
 interface Member<A, E> {
   readonly delivery: Delivery<A>
   readonly resume: (exit: Exit.Exit<void, E>) => void
+  /** it is no longer told of a stop */
+  unwatch: () => void
 }
 
 interface Batch<A, E> {
@@ -104,6 +106,7 @@ export const make = <A, I, RS, E, R>(
       if (open !== batch) return
       close(batch)
       const { members } = batch
+      for (const member of members) member.unwatch()
       const work = Effect.suspend(() => f(members.map((m) => m.delivery)))
       batch.fiber = forker.fork(
         Effect.flatMap(work, (answer) => Effect.sync(() => resultsOf(answer, members.length))).pipe(
@@ -116,21 +119,19 @@ export const make = <A, I, RS, E, R>(
     }
 
     const join = (delivery: Delivery<A>, resume: Member<A, E>["resume"]) => {
-      const member: Member<A, E> = { delivery, resume }
+      const member: Member<A, E> = { delivery, resume, unwatch: () => {} }
       const batch = open ?? openBatch()
       batch.members.push(member)
       batch.wanted++
+      if (delivery instanceof LiveDelivery) member.unwatch = delivery.whenStopping(() => start(batch))
       if (batch.members.length >= options.size) start(batch)
-      const unwatch = delivery instanceof LiveDelivery ? delivery.whenStopping(() => start(batch)) : () => {}
-      return Effect.suspend(() => {
-        unwatch()
-        return leave(batch, member)
-      })
+      return Effect.suspend(() => leave(batch, member))
     }
 
     const leave = (batch: Batch<A, E>, member: Member<A, E>): Effect.Effect<unknown> => {
       batch.wanted--
       if (batch.fiber === undefined) {
+        member.unwatch()
         batch.members.splice(batch.members.indexOf(member), 1)
         if (batch.members.length === 0) close(batch)
         return Effect.void

@@ -226,7 +226,10 @@ export const stream = <A, I, RS, RBody = never, RListener = never, RStop = never
         const opened = yield* openWith(queue, rest as typeof options, () => (delivery) => void emit.single(delivery))
         if (stop !== undefined) yield* Effect.forkScoped(Effect.zipRight(stop, opened.poller.stop))
         yield* Effect.forkScoped(
-          Effect.matchCause(opened.polled, { onFailure: (cause) => emit.halt(cause), onSuccess: () => emit.end() })
+          Effect.matchCause(Effect.zipRight(opened.polled, opened.dispatcher.admitted), {
+            onFailure: (cause) => emit.halt(cause),
+            onSuccess: () => emit.end()
+          })
         )
       }) as Effect.Effect<void, StartError, any>,
     { bufferSize: "unbounded" }

@@ -83,9 +83,9 @@ export interface Drainable {
   readonly abortReceives: Effect.Effect<void>
   /** gives back what has not started */
   readonly releaseWaiting: Effect.Effect<void>
-  /** completes when no handler runs */
+  /** completes when no handler runs and no policy decides */
   readonly handlersEnded: Effect.Effect<void>
-  /** interrupts the running handlers, all at once, and does not wait */
+  /** interrupts the handlers and policies that run, all at once, and does not wait */
   readonly interruptHandlers: Effect.Effect<void>
   /** sends what waits and completes when every settlement has its answer */
   readonly settlementsAnswered: Effect.Effect<void>

@@ -139,8 +139,9 @@ export class Poller {
 
   private openLane(): void {
     this.open++
-    this.options.forker.fork(this.lane).addObserver(() => {
+    this.options.forker.fork(this.lane).addObserver((exit) => {
       this.open--
+      if (Exit.isFailure(exit)) this.giveUp(this.errorOf(exit.cause))
       if (this.open === 0) this.close()
     })
   }
@@ -206,7 +207,7 @@ export class Poller {
   }
 
   private failed(error: SqsError): "end" | { readonly upToMs: number; readonly error: SqsError } {
-    const { clock, observer, queue, slots } = this.options
+    const { clock, observer } = this.options
     observer.pollFailed(error)
     // while SQS refuses, one receive is enough to find out when it stops
     if (this.open > 1) return "end"
@@ -214,12 +215,16 @@ export class Poller {
     const now = clock.now()
     this.refusedSince = error.retryable ? undefined : (this.refusedSince ?? now)
     if (this.isHopeless(error) || (this.refusedSince !== undefined && now - this.refusedSince >= FATAL_AFTER_MS)) {
-      this.fatal = new PollError({ queue, tries: this.failures, cause: error })
-      this.stopped = true
-      slots.stop()
+      this.giveUp(error)
       return "end"
     }
     return { upToMs: Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * PAUSE_GROWTH ** (this.failures - 1)), error }
+  }
+
+  private giveUp(error: SqsError): void {
+    this.fatal ??= new PollError({ queue: this.options.queue, tries: this.failures, cause: error })
+    this.stopped = true
+    this.options.slots.stop()
   }
 
   /** Whoever started the consumer should hear at once of what never worked. */
@@ -257,7 +262,7 @@ export class Poller {
     })
   }
 
-  private errorOf(cause: Cause.Cause<SqsError>): SqsError {
+  private errorOf(cause: Cause.Cause<unknown>): SqsError {
     const error = Cause.squash(cause)
     if (isSqsError(error)) return error
     const { queue } = this.options

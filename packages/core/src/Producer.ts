@@ -24,7 +24,7 @@ import {
 import * as Traceparent from "./internal/traceparent.js"
 import type { MessageAttribute, MessageAttributes, SendEntry, Sent } from "./Sqs.js"
 import { Sqs } from "./Sqs.js"
-import type { SqsError } from "./SqsError.js"
+import { ServiceError, type SqsError } from "./SqsError.js"
 import { type EncodeError, isUrl, nameOf, type SqsQueue } from "./SqsQueue.js"
 import { Attribute, MetricName, SYSTEM } from "./Telemetry.js"
 
@@ -130,6 +130,16 @@ export interface Producer<A, R = never> {
 }
 
 const standardConcurrency = 4
+
+const unanswered = (queue: string): SendResult => ({
+  _tag: "Failed",
+  error: new ServiceError({
+    operation: "SendMessageBatch",
+    queue,
+    code: "NoAnswer",
+    detail: "the entry is missing in the answer"
+  })
+})
 
 const defaultRetry: Schedule.Schedule<unknown, SqsError> = Schedule.exponential("100 millis").pipe(
   Schedule.jitteredWith({ min: 0.5, max: 1 }),
@@ -267,8 +277,9 @@ export const make = <A, I, R>(
             whole = undefined
             const again: Array<Prepared> = []
             let last: SqsError | undefined
-            answers.forEach((answer, i) => {
-              const message = pending[i]!
+            pending.forEach((message, i) => {
+              // a port that answers too few told nothing of the rest
+              const answer = answers[i] ?? unanswered(queue.name)
               results[message.index] = answer
               if (answer._tag === "Failed" && answer.error.retryable) {
                 again.push(message)

@@ -13,6 +13,15 @@ describe("sendAll", () => {
     })
   )
 
+  it.effect("a port that answers too few told nothing of the rest: they are sent again", () =>
+    Effect.gen(function* () {
+      const stub = portOf((call, entries) => (call === 1 ? entries.slice(0, 1).map(sent) : entries.map(sent)))
+      const producer = yield* producerOf(stub, Jobs)
+      assert.deepStrictEqual(tagsOf(yield* whole(producer.sendAll(jobs(3)))), ["m-0", "m-1", "m-2"])
+      assert.deepStrictEqual(stub.idsOf(), ["0 1 2", "1 2"])
+    })
+  )
+
   it.effect("sends ten to a call, and answers in the order of the bodies", () =>
     Effect.gen(function* () {
       const stub = portOf()

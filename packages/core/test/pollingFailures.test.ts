@@ -1,13 +1,10 @@
 import { Consumer, type ConsumerEvent, Poller, SqsQueue, StartError } from "@effect-sqs/core"
 import { Fault, VirtualSqs } from "@effect-sqs/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Fiber, Metric, Option, Schema, TestClock } from "effect"
+import { Effect, Fiber, Metric, Option, Schema, TestClock } from "effect"
 import { receives, sendMany } from "./calls.js"
 import { jobs, passUntilDone, worker } from "./support.js"
-import { Jobs, withReceive } from "./pollingSupport.js"
-
-export const failureOf = <E>(exit: Exit.Exit<unknown, E>): unknown =>
-  Exit.isFailure(exit) ? Option.getOrUndefined(Cause.failureOption(exit.cause)) : undefined
+import { failureOf, Jobs, withReceive } from "./pollingSupport.js"
 
 describe("receives that fail", () => {
   const outages = [

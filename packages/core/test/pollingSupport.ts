@@ -1,6 +1,6 @@
 /** Ports whose receives a test makes, and how a run failed. */
 import { Sqs, SqsQueue } from "@effect-sqs/core"
-import { Effect, Layer, Schema } from "effect"
+import { Cause, Effect, Exit, Layer, Option, Schema } from "effect"
 
 export const Jobs = SqsQueue.make("jobs", { schema: Schema.Number })
 
@@ -12,3 +12,6 @@ export const withReceive = (
     Sqs.Sqs,
     Effect.map(Sqs.Sqs, (sqs) => ({ ...sqs, receive: (r) => receive(sqs, r) }))
   )
+
+export const failureOf = <E>(exit: Exit.Exit<unknown, E>): unknown =>
+  Exit.isFailure(exit) ? Option.getOrUndefined(Cause.failureOption(exit.cause)) : undefined

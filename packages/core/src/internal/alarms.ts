@@ -55,11 +55,15 @@ export class Alarms {
 
   private over(sleep: Sleep): void {
     this.sleeps.splice(this.sleeps.indexOf(sleep), 1)
-    for (let first = this.heap[0]; first !== undefined && first.at <= sleep.until; first = this.heap[0]) {
-      this.remove(first)
-      first.f()
+    try {
+      for (let first = this.heap[0]; first !== undefined && first.at <= sleep.until; first = this.heap[0]) {
+        this.remove(first)
+        first.f()
+      }
+    } finally {
+      // one that throws must not stop the others
+      if (this.heap.length > 0) this.sleepUntil(this.heap[0]!.at)
     }
-    if (this.heap.length > 0) this.sleepUntil(this.heap[0]!.at)
   }
 
   private remove(alarm: Alarm): void {

@@ -94,6 +94,10 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     return Effect.sync(() => Duration.millis(this.lease.remainingMs))
   }
 
+  get isDeciding(): boolean {
+    return this.deciding !== undefined
+  }
+
   get started(): boolean {
     return this.run !== undefined
   }
@@ -147,7 +151,7 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     const ranMs = clock.now() - this.startedAt
     this.phase = "ending"
     this.fiber = undefined
-    observer.runEnded(this, outcomeOf(exit), ranMs)
+    observer.runEnded(this, exit, ranMs)
     slots.end(ranMs)
     this.conclude(exit)
     this.host.placeFree()
@@ -183,7 +187,8 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
       now: clock.epoch(),
       maxDelay: Duration.seconds(Lease.askSeconds(this.lease.now, clock.now(), Infinity))
     })
-    if (failure.error instanceof EndWith) return this.settle(failure.error.settlement, failure.error)
+    const { error } = failure
+    if (error instanceof EndWith && isSettlement(error.settlement)) return this.settle(error.settlement, error)
     // A policy is the user's code: when it dies the message is left to SQS, and that is said.
     const decision = Effect.suspend(() => policy.decide(failure)).pipe(
       Effect.filterOrDieMessage(isSettlement, "it answered what is no settlement"),
@@ -195,18 +200,20 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     this.deciding = fiber
     fiber.addObserver((exit) => {
       this.deciding = undefined
-      if (Exit.isSuccess(exit)) return this.settle(exit.value, failure.error)
+      const { lost } = this.lease
+      if (Exit.isSuccess(exit)) this.settle(exit.value, error)
       // it was still at work when the lease was lost, at its limit too
-      if (this.lease.lost !== undefined)
-        return this.finish({ asked: Leave, confirmed: false, problem: this.lease.lost })
-      this.settle(Leave, failure.error)
+      else if (lost !== undefined) this.finish({ asked: Leave, confirmed: false, problem: lost })
+      else this.settle(Leave, error)
+      this.host.placeFree()
     })
   }
 
-  /** A stop's deadline: the handler is interrupted, and nobody waits here. */
+  /** A stop's deadline: the handler, or the policy, is interrupted, and nobody waits here. */
   cutOff(): void {
-    this.cut = true
+    this.cut = this.phase === "running"
     if (this.fiber !== undefined) interrupt(this.fiber)
+    if (this.deciding !== undefined) interrupt(this.deciding)
   }
 
   leaseWasLost(lost: LeaseLost): void {
@@ -392,7 +399,3 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
 }
 
 const halfway = (from: number, to: number) => (from + to) / 2
-
-/** Where one part of parallel work fails the others are interrupted: that is a failure. */
-const outcomeOf = (exit: Exit.Exit<unknown, unknown>) =>
-  Exit.isSuccess(exit) ? "success" : Cause.isInterruptedOnly(exit.cause) ? "interrupted" : "failure"

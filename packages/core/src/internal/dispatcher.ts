@@ -115,6 +115,7 @@ export class Dispatcher<A> {
       this.decoding.delete(delivery)
       if (delivery.phase === "waiting") this.decoded(delivery, exit)
       this.pump()
+      this.changed()
     })
   }
 
@@ -137,15 +138,18 @@ export class Dispatcher<A> {
   pump(): void {
     if (this.starting) return
     this.starting = true
-    while (this.waiting.length > 0 && !this.stopping) {
-      const { delivery, run } = this.waiting[0]!
-      const starts = delivery.mayStart()
-      if (starts && !this.host.slots.start()) break
-      // before it starts: when it ends at once, nothing of it may look as if it waited
-      this.waiting.shift()
-      if (starts) delivery.start(run)
+    try {
+      while (this.waiting.length > 0 && !this.stopping) {
+        const { delivery, run } = this.waiting[0]!
+        const starts = delivery.mayStart()
+        if (starts && !this.host.slots.start()) break
+        // before it starts: when it ends at once, nothing of it may look as if it waited
+        this.waiting.shift()
+        if (starts) delivery.start(run)
+      }
+    } finally {
+      this.starting = false
     }
-    this.starting = false
     this.host.observer.places(this.host.slots.running, this.waiting.length)
   }
 
@@ -216,10 +220,17 @@ export class Dispatcher<A> {
   }
 
   interruptHandlers(): void {
-    for (const delivery of this.inHand) if (delivery.phase === "running") delivery.cutOff()
+    for (const delivery of this.inHand) delivery.cutOff()
   }
 
-  readonly handlersEnded: Effect.Effect<void> = this.until(() => this.host.slots.running === 0)
+  readonly handlersEnded: Effect.Effect<void> = this.until(
+    () => this.host.slots.running === 0 && ![...this.inHand].some((delivery) => delivery.isDeciding)
+  )
+
+  /** what was received has been handed out: none waits for its schema, or for one of its group that is in hand */
+  readonly admitted: Effect.Effect<void> = this.until(
+    () => this.decoding.size === 0 && (this.groups === undefined || this.groups.following === 0)
+  )
 
   /** what is still in hand is a handler that does not end */
   readonly settlementsAnswered: Effect.Effect<void> = this.until(() => this.inHand.size <= this.host.slots.running)

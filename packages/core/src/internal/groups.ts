@@ -52,6 +52,13 @@ export class Groups<M extends Member> {
     private readonly options: GroupsOptions
   ) {}
 
+  /** those whose turn comes after a member that is in hand */
+  get following(): number {
+    let n = 0
+    for (const { behind, head } of this.groups.values()) if (head !== undefined) n += behind.length
+    return n
+  }
+
   /** Whether this delivery may go on; else it waits behind its group. */
   enter(member: M): boolean {
     const id = idOf(member)

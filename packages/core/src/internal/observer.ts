@@ -1,5 +1,7 @@
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -14,6 +16,10 @@ import type { LeaseClock } from "./time.js"
 /** A listener that is slower than the consumer loses its oldest events, so many at a time: one by one would cost more. */
 const LISTENER_CAPACITY = 4_096
 const DROPPED_AT_ONCE = 256
+
+/** Where one part of parallel work fails the others are interrupted: that is a failure. */
+const outcomeOf = (exit: Exit.Exit<unknown, unknown>) =>
+  Exit.isSuccess(exit) ? "success" : Cause.isInterruptedOnly(exit.cause) ? "interrupted" : "failure"
 
 /**
  * Where a consumer says what happens. Costs nothing where nobody listens; what a listener does cannot reach back.
@@ -100,7 +106,8 @@ export class Observer {
     if (this.listening) this.publish(ConsumerEvent.RunStarted(this.about(subject)))
   }
 
-  runEnded(subject: Subject, outcome: "success" | "failure" | "interrupted", ranMs: number): void {
+  runEnded(subject: Subject, exit: Exit.Exit<unknown, unknown>, ranMs: number): void {
+    const outcome = outcomeOf(exit)
     this.metrics?.processDuration(outcome).add(ranMs / 1000)
     if (this.listening) this.publish(ConsumerEvent.RunEnded({ ...this.about(subject), outcome, ranMs }))
   }
