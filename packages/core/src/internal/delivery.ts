@@ -47,7 +47,7 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
   private run: Run<LiveDelivery<any>> | undefined
   private fiber: Fiber.RuntimeFiber<unknown, unknown> | undefined
   /** the redelivery policy at work */
-  private deciding: Fiber.RuntimeFiber<unknown, unknown> | undefined
+  deciding: Fiber.RuntimeFiber<unknown, unknown> | undefined
   private outcome: Settled | undefined
   private waiters: Array<(settled: Settled) => void> | undefined
 
@@ -92,10 +92,6 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
 
   get remaining(): Effect.Effect<Duration.Duration> {
     return Effect.sync(() => Duration.millis(this.lease.remainingMs))
-  }
-
-  get isDeciding(): boolean {
-    return this.deciding !== undefined
   }
 
   get started(): boolean {
@@ -189,7 +185,7 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     })
     const { error } = failure
     if (error instanceof EndWith && isSettlement(error.settlement)) return this.settle(error.settlement, error)
-    // A policy is the user's code: when it dies the message is left to SQS, and that is said.
+    // when the user's policy dies the message is left to SQS, and that is said
     const decision = Effect.suspend(() => policy.decide(failure)).pipe(
       Effect.filterOrDieMessage(isSettlement, "it answered what is no settlement"),
       Effect.catchAllCause((died) =>

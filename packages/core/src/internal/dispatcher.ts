@@ -224,7 +224,7 @@ export class Dispatcher<A> {
   }
 
   readonly handlersEnded: Effect.Effect<void> = this.until(
-    () => this.host.slots.running === 0 && ![...this.inHand].some((delivery) => delivery.isDeciding)
+    () => this.host.slots.running === 0 && ![...this.inHand].some((d) => d.deciding !== undefined)
   )
 
   /** what was received has been handed out: none waits for its schema, or for one of its group that is in hand */
