@@ -41,7 +41,7 @@ wait longer than the client does; a timeout of \`policy\` is beyond \`lease.limi
 another kind, or cannot be found. They are told together with the faults of the options themselves.
 
 These are said once, as a warning and in the \`Started\` event: \`maxReceiveCount\` below 3, no dead-letter queue, redeliveries
-that take longer than the queue keeps a message, a dead-letter queue that keeps messages no longer than its source, and all that
+that take longer than the queue keeps a message, a dead-letter queue that keeps messages for a shorter time than its source, and all that
 could not be checked for want of a permission.
 `
 

@@ -129,7 +129,7 @@ const discard = Command.make(
           if (asked.json) return yield* Console.log(JSON.stringify({ discarded: 0, ...listJson(result) }, null, 2))
           yield* Console.log(text.list(result, false, screen))
           return yield* Console.log(
-            `\nNothing was discarded. To discard ${text.messages(result.matching)}, say --because "…" --confirm ${result.queue.name}` +
+            `\nNothing was discarded. To discard ${text.messages(result.matching)}, say ${asked.because === undefined ? `--because "…" ` : ""}--confirm ${result.queue.name}` +
               `${isEmpty(filter) ? " --all" : ""}; they are kept in a file.`
           )
         }

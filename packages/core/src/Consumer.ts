@@ -224,7 +224,7 @@ export const stream = <A, I, RS, RBody = never, RListener = never, RStop = never
     (emit) =>
       Effect.gen(function* () {
         const opened = yield* openWith(queue, rest as typeof options, () => (delivery) => void emit.single(delivery))
-        if (stop !== undefined) yield* Effect.forkScoped(Effect.zipRight(stop, opened.poller.stop))
+        if (stop !== undefined) yield* Effect.forkScoped(Effect.ensuring(stop, opened.poller.stop))
         yield* Effect.forkScoped(
           Effect.matchCause(Effect.zipRight(opened.polled, opened.dispatcher.admitted), {
             onFailure: (cause) => emit.halt(cause),

@@ -257,4 +257,32 @@ describe("the machine's clock", () => {
           })
       )
   )
+
+  it.effect("refused while it was at its limit already: nothing is given back that is not ours", () =>
+    play(
+      {
+        queue: {
+          faults: onBeats(
+            Fault.all(
+              Fault.latency("3 seconds"),
+              Fault.entries(() => true, "ReceiptHandleIsInvalid", { senderFault: true })
+            )
+          )
+        },
+        worker: { lease: { visibility: "20 seconds", heartbeat: "4 seconds", limit: "5 seconds" } },
+        handler: () => Effect.sleep("1 minute"),
+        expect: { drained: false }
+      },
+      (stage) =>
+        Effect.gen(function* () {
+          yield* Effect.sleep("15 seconds")
+          const [first] = stage.deliveries()
+          assert.deepStrictEqual(
+            first!.asks.map(({ kind, outcome }) => [kind, outcome]),
+            [["beat", "refused"]]
+          )
+          assert.strictEqual(settledOf(stage)[0]?.confirmed, false)
+        })
+    )
+  )
 })

@@ -173,7 +173,11 @@ export class HeldLease implements Watched {
 
   /** `reason` from here on; the first reason stands. */
   lose(reason: LeaseLossReason, cause: SqsError | undefined): LeaseLost {
-    if (this.lost !== undefined) return this.lost
+    if (this.lost !== undefined) {
+      // at its limit a lease is still ours to give back, until SQS says that it is not
+      if (reason === "refused" && this.lost.reason === "limit") this.lost = this.lossOf(reason, cause)
+      return this.lost
+    }
     const lost = this.lossOf(reason, cause)
     this.lost = lost
     // a handler may take its time to end: what is lost is not extended meanwhile
