@@ -55,16 +55,17 @@ const guard = (slotMs: number): number => Math.min(1000, slotMs / 20)
 
 /**
  * From then on the consumer may hold that its lease is over, as things stood at a place in the journal: it goes by what SQS
- * has answered, counts an extension from its sending and a receive from a little before its arrival, and stops in time.
+ * has answered, counts an extension from its sending and a receive from a little before its arrival, and stops in time. What
+ * a process finds when it wakes may have been there for the whole of its sleep of `stallMs`.
  */
-export const safeEnd = (delivery: Delivery, index: number): number => {
+export const safeEnd = (delivery: Delivery, index: number, stallMs = 0): number => {
   const first = delivery.deadlines[0]!
   const slot = first.until - first.from.at
-  let end = first.until - arrivalMargin(slot) - guard(slot)
+  let end = first.until - arrivalMargin(slot) - guard(slot) - stallMs
   for (const ask of delivery.asks) {
     if (ask.kind !== "beat" || ask.sent.index > index) continue
     const askedMs = ask.timeoutSeconds! * 1000
-    const until = ask.sent.at + askedMs - guard(askedMs)
+    const until = ask.sent.at + askedMs - guard(askedMs) - stallMs
     if (ask.outcome === "done" && ask.ended!.index <= index) {
       // an answer that came after the end is of no use: the lease was lost by then
       if (ask.ended!.at >= end) break

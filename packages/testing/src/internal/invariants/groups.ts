@@ -37,7 +37,7 @@ const ofGroup = (lives: ReadonlyArray<MessageLife>, mine: ReadonlySet<Delivery>)
       (o) => o.delivery.messageId !== delivery.messageId && (o.run.ended === undefined || o.run.ended.index > index)
     )
     // what a consumer may still believe when SQS has ended a lease is for `startsUnderLease`
-    if (other !== undefined && at < leaseAt(other.delivery, index) && at < leaseAt(delivery, index)) {
+    if (other !== undefined && isLeased(other.delivery, lives, at, index) && isLeased(delivery, lives, at, index)) {
       findings.push(ofDelivery(delivery, at, `run started while ${other.delivery.messageId} of its group was running`))
     }
     while (settled < position && isGone(lives[settled]!, delivery, index)) settled++
@@ -62,6 +62,15 @@ const ofGroup = (lives: ReadonlyArray<MessageLife>, mine: ReadonlySet<Delivery>)
   }
   return findings
 }
+
+/** SQS has neither let its lease end nor handed the message out again, whoever made it do so. */
+const isLeased = (delivery: Delivery, lives: ReadonlyArray<MessageLife>, at: number, index: number): boolean =>
+  at < leaseAt(delivery, index) &&
+  !lives.some(
+    (life) =>
+      life.messageId === delivery.messageId &&
+      life.deliveries.some((d) => d.received.index > delivery.received.index && d.received.index < index)
+  )
 
 /** A message is out of the way when its deletion was confirmed, or when SQS had removed it before it gave out the next. */
 const isGone = (life: MessageLife, next: Delivery, index: number): boolean =>

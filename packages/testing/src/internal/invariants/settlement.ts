@@ -132,8 +132,7 @@ export const nothingStranded: Check = (facts) => {
     const open = delivery.runs.find((run) => run.ended === undefined)
     if (open !== undefined) return [ofDelivery(delivery, open.started.at, "its run has not ended")]
     if (settlementsOf(delivery).length > 0) return []
-    // an answer that a process finds when it wakes may have been there all the time
-    const mayBeOver = (index: number) => safeEnd(delivery, index) - (expectations.stallMs ?? 0)
+    const mayBeOver = (index: number) => safeEnd(delivery, index, expectations.stallMs)
     const refused = delivery.asks.find((ask) => ask.kind === "beat" && tellsLoss(ask))?.ended
     const ranOut = mayBeOver(Infinity) <= end && (expectations.mayRunOut === true || beatFailed(delivery))
     const last = delivery.runs.at(-1)

@@ -157,10 +157,12 @@ export const stopRunsNothing: Check = ({
     if (neverRuns?.(delivery.messageId) === true) return []
     const given = settlementsOf(delivery)[0]?.sent.at ?? end
     const soon = Math.max(arrived.at, lastAnswer) + GIVE_BACK_MS[kind]
-    // it had ended before, or a beat was on the wire then, and its answer had to be waited for
-    if (settlementsOf(delivery).length === 0 && safeEnd(delivery, Infinity) - stallMs <= soon) return []
+    // a beat was on the wire then, and its answer had to be waited for
     const beat = delivery.asks.findLast((ask) => ask.kind === "beat" && ask.sent.at <= soon)?.ended?.at ?? 0
-    return given > Math.max(soon, beat)
+    const latest = Math.max(soon, beat)
+    // its lease had ended before
+    if (settlementsOf(delivery).length === 0 && safeEnd(delivery, Infinity, stallMs) <= latest) return []
+    return given > latest
       ? [ofDelivery(delivery, arrived.at, "arrived after the stop and was not given back at once")]
       : []
   })
