@@ -149,6 +149,9 @@ export const make = <A, I, RS, E, R, RRedelivery = never, RPolicy = never, RBody
  * It ends by interruption, which drains it, or with a typed error: `StartError` before anything was received, `PollError`
  * when receiving failed for good. A drain that is not complete dies with `DrainIncomplete`, so that `runMain` exits with 1.
  *
+ * A handler that acquires resources scopes them itself, with `Effect.scoped`: a `Scope` that it asks for is the caller's,
+ * and lasts as long as the consumer.
+ *
  * @since 0.1.0
  * @category constructors
  * @example
