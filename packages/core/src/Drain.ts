@@ -14,7 +14,8 @@ import type { Settled } from "./Settlement.js"
  *
  * - `settled`: its handler ended by itself, or its body was none, and SQS confirmed the settlement.
  * - `released`: it had not started and is visible to others again.
- * - `interrupted`: its handler was cut at the deadline; the message is visible to others again.
+ * - `interrupted`: its handler was cut at the deadline and the message is visible to others again; or the policy of its
+ *   failure was, and the message comes again when its visibility ends.
  * - `lost`: its lease was lost.
  * - `not confirmed`: SQS did not confirm the settlement: the message comes again when its visibility ends.
  * - `abandoned`: its handler could not be interrupted; it still ran when the drain ended.
@@ -54,7 +55,7 @@ export class DrainIncomplete extends Schema.TaggedError<DrainIncomplete>()("Drai
 }) {
   override get message() {
     const parts = [
-      [this.interrupted, "interrupted at the deadline and released"],
+      [this.interrupted, "interrupted at the deadline"],
       [this.abandoned, "abandoned: could not be interrupted"],
       [this.lost, "with a lost lease"],
       [this.notConfirmed, "whose settlement SQS did not confirm"]

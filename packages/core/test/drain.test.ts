@@ -151,7 +151,7 @@ describe("drain", () => {
       assert.isFalse(reports[0]!.complete)
       assert.strictEqual(
         incompleteOf(exit)?.message,
-        "The drain of jobs was not complete: 2 interrupted at the deadline and released. These messages come again."
+        "The drain of jobs was not complete: 2 interrupted at the deadline. These messages come again."
       )
     }).pipe(Effect.provide(jobs()))
   )
@@ -274,7 +274,7 @@ describe("Drain.render", () => {
     }
     assert.strictEqual(
       Drain.incomplete(report).message,
-      "The drain of jobs was not complete: 1 interrupted at the deadline and released, 1 abandoned: could not be interrupted, " +
+      "The drain of jobs was not complete: 1 interrupted at the deadline, 1 abandoned: could not be interrupted, " +
         "2 with a lost lease, 1 whose settlement SQS did not confirm. These messages come again."
     )
   })

@@ -147,7 +147,7 @@ describe("a run", () => {
           assert.isAtMost(drained!.at, seconds(26))
           assert.deepStrictEqual(
             drained!.report.deliveries.map((d) => d.became),
-            ["not confirmed"]
+            ["interrupted"]
           )
         })
     )

@@ -35,7 +35,7 @@ const LATE_DELETE_MS = 5_000
  */
 export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
   phase: "waiting" | "running" | "ending" | "settled" = "waiting"
-  /** its handler was interrupted by a stop */
+  /** its handler, or its policy, was interrupted by a stop */
   cut = false
   /** its dead-letter copy was accepted: only the delete is left to do */
   copied = false
@@ -207,9 +207,9 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
 
   /** A stop's deadline: the handler, or the policy, is interrupted, and nobody waits here. */
   cutOff(): void {
-    this.cut = this.phase === "running"
-    if (this.fiber !== undefined) interrupt(this.fiber)
-    if (this.deciding !== undefined) interrupt(this.deciding)
+    const fiber = this.fiber ?? this.deciding
+    this.cut = fiber !== undefined
+    if (fiber !== undefined) interrupt(fiber)
   }
 
   leaseWasLost(lost: LeaseLost): void {

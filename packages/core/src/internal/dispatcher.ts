@@ -278,11 +278,13 @@ const drained = (d: LiveDelivery<any>, settled: Settled): DrainedDelivery => ({
       ? "lost"
       : !settled.confirmed
         ? "not confirmed"
-        : settled.asked._tag !== "Release"
-          ? "settled"
-          : !d.started
-            ? "released"
-            : d.cut
-              ? "interrupted"
-              : "settled"
+        : d.cut && settled.asked._tag === "Leave"
+          ? "interrupted"
+          : settled.asked._tag !== "Release"
+            ? "settled"
+            : !d.started
+              ? "released"
+              : d.cut
+                ? "interrupted"
+                : "settled"
 })
