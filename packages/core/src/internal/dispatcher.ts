@@ -278,13 +278,9 @@ const drained = (d: LiveDelivery<any>, settled: Settled): DrainedDelivery => ({
       ? "lost"
       : !settled.confirmed
         ? "not confirmed"
-        : d.cut && settled.asked._tag === "Leave"
+        : d.cut && (settled.asked._tag === "Release" || settled.asked._tag === "Leave")
           ? "interrupted"
-          : settled.asked._tag !== "Release"
-            ? "settled"
-            : !d.started
-              ? "released"
-              : d.cut
-                ? "interrupted"
-                : "settled"
+          : settled.asked._tag === "Release" && !d.started
+            ? "released"
+            : "settled"
 })
