@@ -2,7 +2,7 @@
 import type { Invariants } from "@effect-sqs/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { at, broken, received, running } from "./invariantJournals.js"
-import { Builder, refused } from "./journalBuilder.js"
+import { Builder, failed, refused } from "./journalBuilder.js"
 
 const cutByHand = (code: string) =>
   running()
@@ -29,6 +29,33 @@ const releasedUnrun = (times: number) => {
   }
   return journal.at(10 * times + 7).deadLettered("m")
 }
+
+/** Three receives, the answers of so many of them lost, and one release. */
+const burnedBy = (lost: number) => {
+  const journal = new Builder().sent("other").receive(["other"], 30).start("other#1").end("other#1").delete("other#1")
+  journal.sent("m")
+  for (let n = 1; n <= 3; n++) {
+    journal.at(40 * n).receive(["m"], 30, n <= lost ? { outcome: failed("ECONNRESET"), effect: true } : {})
+    if (n > lost) journal.at(40 * n + 1).change(`m#${n}`, 0)
+  }
+  return journal.at(200).deadLettered("m")
+}
+
+/** The first of a group ran, SQS failed at its delete, and its lease is over when another group's message comes. */
+const deleteFailed = (next: number) =>
+  new Builder()
+    .sent("a", "g")
+    .sent("b", "g")
+    .sent("c", "h")
+    .receive(["a"], 10)
+    .start("a#1")
+    .at(2)
+    .end("a#1")
+    .delete("a#1", { outcome: failed("ServiceUnavailable") })
+    .receive(["b"], 30)
+    .at(next)
+    .receive(["c"], 30)
+    .start("c#1")
 
 const pairs: ReadonlyArray<{
   readonly invariant: string
@@ -80,6 +107,20 @@ const pairs: ReadonlyArray<{
     invariant: "neverRanNeverDead",
     passes: ["received by another process", () => releasedUnrun(3), { process: "mine" }],
     caught: ["by whoever it is", () => releasedUnrun(3), {}]
+  },
+  {
+    invariant: "neverRanNeverDead",
+    passes: ["most answers were lost", () => burnedBy(2), {}],
+    caught: ["most arrived", () => burnedBy(1), {}]
+  },
+  {
+    invariant: "inHandWithinBounds",
+    passes: [
+      "the lease of the first of a group ended before SQS took its delete: the next is on its way back",
+      () => deleteFailed(11),
+      { concurrency: 1, kind: "fifo" }
+    ],
+    caught: ["while that lease lives the next waits", () => deleteFailed(5), { concurrency: 1, kind: "fifo" }]
   }
 ]
 

@@ -122,7 +122,9 @@ const groupFailures = (
     const moments = [
       ...ends,
       ...asks.flatMap((ask) => (ask.kind === "release" ? [ask.sent] : ask.ended && tellsLoss(ask) ? [ask.ended] : [])),
-      ...(asks.some((ask) => ask.kind !== "beat") ? [] : [{ at: mayEnd(delivery, stallMs), index: -1 }])
+      ...(asks.some((ask) => ask.kind !== "beat" && ask.outcome === "done")
+        ? []
+        : [{ at: mayEnd(delivery, stallMs), index: -1 }])
     ]
     failures.set(groupId, [...(failures.get(groupId) ?? []), ...moments])
   }
@@ -183,9 +185,10 @@ export const neverRanNeverDead: Check = ({ expectations, view }) =>
   [...view.messages.values()].flatMap((life) => {
     const moved = life.deadLettered.find((d) => expectations.queue === undefined || d.queue === expectations.queue)
     if (moved === undefined || view.runs.length === 0 || expectations.neverRuns?.(life.messageId) === true) return []
-    const arrived = life.deliveries.filter((d) => d.arrived !== undefined && d.queue === moved.queue)
-    const burned = arrived.filter((d) => !isForced(d, expectations)).length
-    return burned > arrived.length / 2 && arrived.every((d) => d.runs.length === 0)
+    const deliveries = life.deliveries.filter((d) => d.queue === moved.queue)
+    // an answer that never arrived burned one too, and nobody could have run it
+    const burned = deliveries.filter((d) => d.arrived !== undefined && !isForced(d, expectations)).length
+    return burned > deliveries.length / 2 && deliveries.every((d) => d.runs.length === 0)
       ? [
           {
             messageId: life.messageId,
