@@ -17,6 +17,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { randomUUID } from "node:crypto"
 import path from "node:path"
+import * as Duplicates from "./jobs/Duplicates.js"
 import { JobResult } from "./jobs/JobRow.js"
 import { JobStore } from "./jobs/JobStore.js"
 import { track, type Tracker } from "./jobs/Progress.js"
@@ -257,6 +258,7 @@ const process = (
       { namespace: namespaces.reports, key: id, payload: payloadOf(job), result: JobResult, failure: failing },
       run
     )
+    if (!ran && row.delivery !== "pending") yield* Duplicates.note(id, delivery)
     // the ledger remembers longer than the rows may be kept
     if (!ran && row.state !== "completed") {
       const finished = Effect.flatMap(nextAt, (at) => jobs.finished(id, result, { nextAt: at }))

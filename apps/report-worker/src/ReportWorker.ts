@@ -15,6 +15,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Deliveries from "./jobs/Deliveries.js"
+import * as Duplicates from "./jobs/Duplicates.js"
 import { JobStore } from "./jobs/JobStore.js"
 import * as Outbox from "./jobs/Outbox.js"
 import { type Handler, handler, RunFailed } from "./Pipeline.js"
@@ -102,13 +103,22 @@ export const logEnd = (event: ConsumerEvent): Effect.Effect<void> => {
   }
 }
 
-/** A message that cannot be read ends in the dead-letter queue; the job that was sent with it has failed. */
-const failUnread = (event: ConsumerEvent) =>
-  event._tag !== "Undecodable"
-    ? Effect.void
-    : Effect.flatMap(JobStore, (jobs) => jobs.failedMessage(event.messageId, event.reason)).pipe(
+/**
+ * What the row of a job has to know of a message that no run sees: one that cannot be read ends in the dead-letter queue,
+ * and the job has failed; one of finished work is deleted.
+ */
+const inRow = (event: ConsumerEvent) => {
+  switch (event._tag) {
+    case "Undecodable":
+      return Effect.flatMap(JobStore, (jobs) => jobs.failedMessage(event.messageId, event.reason)).pipe(
         Effect.catchAll((e) => Effect.logWarning(`message ${event.messageId} cannot be read, ${e.message}`))
       )
+    case "DuplicateDeleted":
+      return Duplicates.noteMessage(event)
+    default:
+      return Effect.void
+  }
+}
 
 /**
  * Runs the worker. It ends by interruption, after a drain, or with the consumer's typed errors; what runs beside the
@@ -147,7 +157,7 @@ export const run = (
         redelivery: redelivery(settings),
         deadLetterQueue: settings.deadLetterQueue,
         drain: settings.drain,
-        onEvent: (event) => Effect.zipRight(failUnread(event), onEvent(event))
+        onEvent: (event) => Effect.zipRight(inRow(event), onEvent(event))
       },
       options.handler ?? handler(settings)
     )

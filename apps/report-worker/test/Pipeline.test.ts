@@ -22,6 +22,10 @@ const left = Effect.flatMap(VirtualSqs.VirtualSqs, (virtual) => virtual.messages
 const dead = Effect.flatMap(VirtualSqs.VirtualSqs, (virtual) => virtual.messages("jobs-dlq"))
 const reasons = Effect.map(dead, (all) => all.map((m) => m.attributes["effect_sqs.reason"]?.StringValue))
 
+/** The receive counts of what came again and was not run, as the job's history has them. */
+const duplicates = (id: string) =>
+  Effect.map(events(id), (all) => all.flatMap((e) => (e.kind === "duplicate" ? [e.detail["receive"]] : [])))
+
 const once = { query: 1, render: 1, extracts: 1, artifacts: 1, told: 0 }
 
 /** A process of its own: it dies as the step begins, or as the message would be deleted. */
@@ -86,8 +90,9 @@ describe("Pipeline", () => {
       yield* Effect.sleep("10 minutes")
       yield* send(job("a"))
       yield* Effect.sleep("1 minute")
-      assert.deepStrictEqual([workshop.counts, yield* left], [once, []])
+      assert.deepStrictEqual([workshop.counts, yield* left, yield* reasons], [once, [], []])
       assert.deepStrictEqual([(yield* row("a")).state, (yield* row("a")).runs], ["completed", 1])
+      assert.deepStrictEqual(yield* duplicates("a"), [2, 2, 2, 1])
     })
   )
 
@@ -142,6 +147,25 @@ describe("Pipeline", () => {
         yield* Effect.sleep("10 minutes")
         assert.deepStrictEqual([workshop.counts, yield* left], [once, []])
         assert.strictEqual((yield* row("a")).runs, 1)
+        assert.deepStrictEqual(yield* duplicates("a"), [2, 3])
+      }),
+    {
+      faults: Fault.error("ServiceUnavailable", { httpStatus: 503 }).pipe(
+        Fault.on("DeleteMessageBatch"),
+        Fault.during("0 seconds", "2 minutes")
+      )
+    }
+  )
+
+  simulated(
+    "finished, and its delete fails until the lease ends: the worker that remembers deletes it, and the job tells of it",
+    (workshop) =>
+      Effect.gen(function* () {
+        yield* send(job("a"))
+        yield* start
+        yield* Effect.sleep("10 minutes")
+        assert.deepStrictEqual([workshop.counts, yield* left, (yield* row("a")).runs], [once, [], 1])
+        assert.deepStrictEqual(yield* duplicates("a"), [2, 3])
       }),
     {
       faults: Fault.error("ServiceUnavailable", { httpStatus: 503 }).pipe(

@@ -106,6 +106,8 @@ const eventDetail = ({ detail, kind }: JobEvent): string => {
       return [text("messageId") && `message ${text("messageId")}`, Number(detail.sends) > 1 && `the ${text("sends")}th`]
         .filter(Boolean)
         .join(", ")
+    case "duplicate":
+      return `not run, receive ${text("receive")}, message ${text("messageId")}`
     case "step":
       return text("step") ?? ""
     case "delivery":

@@ -12,6 +12,7 @@ import * as Schema from "effect/Schema"
  * - `step`: a step began; its name is in the detail
  * - `waiting`: a run ended without success, and the job comes again
  * - `delivery`: the state of the delivery changed
+ * - `duplicate`: a message came again when nothing was left to do, and was not run
  *
  * @since 0.1.0
  * @category models
@@ -25,7 +26,8 @@ export const JobEventKind = Schema.Literal(
   "completed",
   "failed",
   "cancelled",
-  "delivery"
+  "delivery",
+  "duplicate"
 )
 
 /**

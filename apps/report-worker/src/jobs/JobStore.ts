@@ -43,6 +43,17 @@ export interface JobQuery {
 }
 
 /**
+ * A message that was not run, because all was done.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Duplicate {
+  readonly messageId: string
+  readonly receiveCount: number
+}
+
+/**
  * A job whose message is to be sent, taken by one outbox for a while.
  *
  * @since 0.1.0
@@ -131,6 +142,10 @@ export class JobStore extends Context.Tag("@effect-sqs/report-worker/JobStore")<
     readonly failed: (id: string, reason: string) => Effect.Effect<void, JobStoreFailed>
     /** The same, by the message that the outbox sent last: its body could not be read. */
     readonly failedMessage: (messageId: string, reason: string) => Effect.Effect<void, JobStoreFailed>
+    /** A message that came when all was done, and was not run: a line of the history. */
+    readonly duplicate: (id: string, message: Duplicate) => Effect.Effect<void, JobStoreFailed>
+    /** The same, by the message that the outbox sent last. */
+    readonly duplicateMessage: (message: Duplicate) => Effect.Effect<void, JobStoreFailed>
     /** The state of the delivery; `pending` has a message sent at once. */
     readonly delivery: (
       id: string,

@@ -29,8 +29,11 @@ const storeFailed = (operation: string) => (cause: unknown) =>
 const encode = Schema.encodeSync(ReportJob)
 const encodeResult = Schema.encodeSync(JobResult)
 
-/** what makes two submissions of one id the same job */
-const payloadOf = (job: ReportJob) => canonical(encode(job))
+/** what makes two submissions of one id the same job: not how fast it is drawn, nor a drill */
+const identityOf = (job: ReportJob) => {
+  const { drill: _drill, pagesPerSecond: _pace, ...identity } = encode(job)
+  return canonical(identity)
+}
 
 const maxReasonChars = 1000
 
@@ -64,6 +67,9 @@ const make = Effect.gen(function* () {
 
   const read = (id: string) => rowOf(sql<SqlJob>`SELECT ${all} FROM report_job WHERE id = ${id}`)
 
+  const ofMessage = (messageId: string) =>
+    sql<{ id: string }>`SELECT id FROM report_job WHERE message_id = ${messageId}`
+
   const tell = (id: string, at: number, kind: JobEventKind, detail: Record<string, unknown> = {}) =>
     sql`INSERT INTO report_event (job_id, at, kind, detail)
       VALUES (${id}, ${int(at)}, ${kind}, ${JSON.stringify(detail)})`
@@ -94,7 +100,7 @@ const make = Effect.gen(function* () {
       const delivery = job.webhook === undefined ? "none" : "pending"
       const inserted = yield* rowOf(sql<SqlJob>`
         INSERT INTO report_job (id, job, state, delivery, not_before, accepted_at, updated_at, send_at, sends, message_id, runs)
-        VALUES (${job.jobId}, ${payloadOf(job)}, ${o.state}, ${delivery}, ${int(o.notBefore)}, ${int(now)}, ${int(now)},
+        VALUES (${job.jobId}, ${canonical(encode(job))}, ${o.state}, ${delivery}, ${int(o.notBefore)}, ${int(now)}, ${int(now)},
           ${int(o.sendAt)}, 0, ${text(o.messageId)}, 0)
         ON CONFLICT (id) DO NOTHING RETURNING ${all}`)
       if (Option.isSome(inserted)) {
@@ -117,7 +123,7 @@ const make = Effect.gen(function* () {
       (answer: Acceptance | undefined): Effect.Effect<Acceptance, JobConflict | JobStoreFailed> =>
         answer === undefined
           ? Effect.fail(new JobStoreFailed({ operation, detail: "the row was removed in the same moment" }))
-          : payloadOf(answer.row.job) === payloadOf(job)
+          : identityOf(answer.row.job) === identityOf(job)
             ? Effect.succeed(answer)
             : Effect.fail(new JobConflict({ jobId: job.jobId }))
     )
@@ -131,7 +137,7 @@ const make = Effect.gen(function* () {
     Effect.flatMap(
       within(operation, read(job.jobId)),
       (found): Effect.Effect<Acceptance, JobConflict | JobStoreFailed> =>
-        Option.isSome(found) && payloadOf(found.value.job) === payloadOf(job)
+        Option.isSome(found) && identityOf(found.value.job) === identityOf(job)
           ? Effect.succeed({ _tag: "AlreadyAccepted", row: found.value })
           : inserted(operation, job, o)
     )
@@ -340,9 +346,24 @@ const make = Effect.gen(function* () {
     failedMessage: (messageId, reason) =>
       atomically(
         "failed",
-        Effect.flatMap(sql<{ id: string }>`SELECT id FROM report_job WHERE message_id = ${messageId}`, (rows) =>
+        Effect.flatMap(ofMessage(messageId), (rows) =>
           Effect.forEach(rows, ({ id }) => giveUp(id, reason), { discard: true })
         )
+      ),
+
+    duplicate: (id, { messageId, receiveCount: receive }) =>
+      within(
+        "duplicate",
+        Effect.flatMap(Clock.currentTimeMillis, (now) => tell(id, now, "duplicate", { receive, messageId }))
+      ),
+
+    duplicateMessage: ({ messageId, receiveCount: receive }) =>
+      within(
+        "duplicate",
+        Effect.gen(function* () {
+          const now = yield* Clock.currentTimeMillis
+          for (const { id } of yield* ofMessage(messageId)) yield* tell(id, now, "duplicate", { receive, messageId })
+        })
       ),
 
     delivery: (id, state, reason) =>

@@ -247,6 +247,24 @@ export const suite = (backend: Backend) => {
     )
 
     test(
+      "writes down what came again and was not run, by the job or by the message that was sent last",
+      Effect.gen(function* () {
+        const jobs = yield* JobStore
+        yield* running("a")
+        yield* finish("a")
+        yield* jobs.duplicate("a", { messageId: "m-else", receiveCount: 1 })
+        yield* jobs.duplicateMessage({ messageId: "m-a", receiveCount: 3 })
+        yield* jobs.duplicateMessage({ messageId: "nobody's", receiveCount: 3 })
+        const told = (yield* jobs.events("a")).filter((e) => e.kind === "duplicate").map((e) => e.detail)
+        assert.deepStrictEqual(told, [
+          { receive: 1, messageId: "m-else" },
+          { receive: 3, messageId: "m-a" }
+        ])
+        assert.strictEqual((yield* row("a")).state, "completed")
+      })
+    )
+
+    test(
       "cancels a job in the ledger too; what has ended cannot be cancelled",
       Effect.gen(function* () {
         const jobs = yield* JobStore

@@ -62,7 +62,7 @@ const Counters = () => {
       <Tile name={t("undecided")} href="#/review" isBad={(c?.undecided ?? 0) > 0}>
         {known(c?.undecided)}
       </Tile>
-      <Tile name={t("duplicates")}>{integer(duplicates.value)}</Tile>
+      <Tile name={t("ev_duplicate")}>{integer(duplicates.value)}</Tile>
     </dl>
   )
 }
