@@ -9,11 +9,12 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
+import * as Records from "effect/Record"
 import * as Schema from "effect/Schema"
 import { JobEvent } from "../jobs/JobEvent.js"
 import { DeliveryState, JobRow, JobState } from "../jobs/JobRow.js"
 import { JobId, ReportJob } from "../ReportJob.js"
-import { Access, CrossSite, Unauthorized } from "./Access.js"
+import { Access, cookieName, CrossSite, Unauthorized } from "./Access.js"
 import { LengthRequired, NotJson, TooLarge, TooLong, UnknownHost } from "./Guard.js"
 import { problemAt } from "./Problem.js"
 import { mostChars } from "./Tokens.js"
@@ -268,6 +269,25 @@ const session = HttpApiGroup.make("session")
   .addError(CrossSite)
   .prefix("/api")
 
+/** What middleware of one's own does not tell of itself: a token in one of two ways. Without tokens none is asked for. */
+const withSecurity = (spec: Record<string, any>): Record<string, any> => ({
+  ...spec,
+  components: {
+    ...spec["components"],
+    securitySchemes: {
+      token: { type: "http", scheme: "bearer" },
+      login: { type: "apiKey", in: "cookie", name: cookieName }
+    }
+  },
+  paths: Records.map(spec["paths"] as Record<string, Record<string, any>>, (path) =>
+    Records.map(path, (operation) =>
+      operation["tags"].includes(session.identifier)
+        ? operation
+        : { ...operation, security: [{ token: [] }, { login: [] }, {}] }
+    )
+  )
+})
+
 /**
  * The API.
  *
@@ -288,4 +308,5 @@ export const Api = HttpApi.make("report-worker")
   .addError(TooLong)
   .addError(NotJson)
   .annotate(OpenApi.Title, "Report worker")
+  .annotate(OpenApi.Transform, withSecurity)
   .annotate(OpenApi.Version, "0.1.0")

@@ -195,6 +195,13 @@ export const api = (backend: Backend) =>
         const { body } = yield* ask("GET", "/openapi.json")
         assert.include(Object.keys(body.paths), "/api/jobs/{id}/report")
         assert.include(Object.keys(body.paths["/api/jobs"].post.responses), "409")
+        // a token by either way, or none where none is asked for; who logs in has none yet
+        assert.deepStrictEqual(body.components.securitySchemes, {
+          token: { type: "http", scheme: "bearer" },
+          login: { type: "apiKey", in: "cookie", name: "report-worker" }
+        })
+        assert.deepStrictEqual(body.paths["/api/now"].get.security, [{ token: [] }, { login: [] }, {}])
+        assert.deepStrictEqual(body.paths["/api/login"].post.security, [])
         const metrics = yield* ask("GET", "/metrics")
         assert.strictEqual(metrics.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8")
         assert.strictEqual((yield* ask("GET", "/health/live")).status, 200)
