@@ -17,6 +17,9 @@ import { Closing } from "./Closing.js"
 /** downloads that are under way when the worker stops */
 const grace = Duration.seconds(1)
 
+const away = JSON.stringify({ _tag: "Unavailable", message: "the worker starts or ends: ask again in a moment" })
+const awayHeaders = { "retry-after": "1", "content-type": "application/json" }
+
 /** a request that has not arrived by then */
 const requestTimeoutMs = 30_000
 
@@ -35,7 +38,7 @@ const serverOf = (closing: Deferred.Deferred<void>) => () => {
     keepAliveTimeout: 5000
   })
   server.on("request", (_, response) => {
-    if (server.listenerCount("request") === 1) response.writeHead(503, { "retry-after": "1" }).end()
+    if (server.listenerCount("request") === 1) response.writeHead(503, awayHeaders).end(away)
   })
   // without a listener Node takes such a request as an ordinary one
   const on = server.on.bind(server) as (event: string, listener: (...args: ReadonlyArray<any>) => void) => typeof server
