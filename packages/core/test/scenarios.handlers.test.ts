@@ -291,6 +291,33 @@ describe("bodies", () => {
     )
   )
 
+  it.effect("a schema opens the envelope of SNS, and one of EventBridge", () =>
+    simulate({}, (sqs) =>
+      Effect.gen(function* () {
+        const Job = Schema.Struct({ id: Schema.String })
+        const Notice = Schema.pluck(Schema.Struct({ Message: Schema.parseJson(Job) }), "Message")
+        const Event = Schema.pluck(Schema.Struct({ detail: Job }), "detail")
+        const Jobs = SqsQueue.make("jobs", { schema: Schema.Union(Notice, Event, Job) })
+        const Any = SqsQueue.make("jobs", { schema: Schema.Unknown })
+        yield* send(sqs, Any, {
+          Type: "Notification",
+          TopicArn: "arn:aws:sns:…",
+          Message: '{"id":"a"}',
+          Signature: "…"
+        })
+        yield* send(sqs, Any, { version: "0", "detail-type": "made", source: "jobs", detail: { id: "b" } })
+        yield* send(sqs, Any, { id: "c" })
+        yield* send(sqs, Any, { Type: "Notification", Message: "no JSON" })
+        const seen: Array<string> = []
+        const undecodable = Redelivery.deadLetter
+        yield* beside(Consumer.run(Jobs, { undecodable }, ({ id }) => Effect.sync(() => void seen.push(id))))
+        yield* Effect.sleep("3 seconds")
+        assert.deepStrictEqual(seen.sort(), ["a", "b", "c"])
+        assert.strictEqual((yield* sqs.messages("dead")).length, 1)
+      })
+    )
+  )
+
   it.effect("two consumers of one queue with different bodies hand each other's on, and nothing is lost", () =>
     simulate({ maxReceiveCount: 100 }, (sqs) =>
       Effect.gen(function* () {
