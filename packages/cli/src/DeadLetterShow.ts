@@ -51,11 +51,13 @@ export const historyOf = (letter: DeadLetter, now: number): ReadonlyArray<Histor
   }
   entries.push({ at: message.sentAt, what: `sent, as ${letter.messageId}` })
   if (letter.redrives > 0) {
-    entries.push({ at: undefined, what: `redriven ${letter.redrives} times, last by plan ${letter.redriveId ?? "?"}` })
+    const times = letter.redrives === 1 ? "once" : `${letter.redrives} times`
+    entries.push({ at: undefined, what: `redriven ${times}, last by plan ${letter.redriveId ?? "?"}` })
   }
   if (message.firstReceivedAt !== undefined) entries.push({ at: message.firstReceivedAt, what: "received first" })
   if (letter.reason !== undefined) {
-    const after = recorded === undefined ? "" : ` after ${textOf(recorded)} receives`
+    const receives = recorded === undefined ? undefined : textOf(recorded)
+    const after = receives === undefined ? "" : ` after ${receives} ${receives === "1" ? "receive" : "receives"}`
     entries.push({ at: undefined, what: `dead-lettered by a consumer${after}: ${letter.reason}` })
   } else if (message.deadLetterSourceArn !== undefined) {
     entries.push({ at: undefined, what: `moved by the redrive policy of ${letter.source}` })

@@ -11,7 +11,7 @@ import * as DeadLetter from "../src/DeadLetter.js"
 import { discard } from "../src/DeadLetterDiscard.js"
 import * as Filter from "../src/DeadLetterFilter.js"
 import { list } from "../src/DeadLetterList.js"
-import { show } from "../src/DeadLetterShow.js"
+import { historyOf, show } from "../src/DeadLetterShow.js"
 import { deduplicationId } from "../src/internal/redriveCopy.js"
 import { apply } from "../src/RedriveApply.js"
 import { dryRun } from "../src/RedriveDryRun.js"
@@ -249,6 +249,28 @@ describe("looking", () => {
       assert.deepStrictEqual(yield* counters(sqs, "dead"), { visible: 12, inFlight: 0, delayed: 0 })
     })
   )
+
+  it("one receive and one redrive are told as one", () => {
+    const told = (receives: string, redrives: string) =>
+      historyOf(
+        letter({
+          attributes: {
+            "effect_sqs.reason": text("Timeout"),
+            "effect_sqs.receive_count": text(receives),
+            "effect_sqs.redrive_count": { dataType: "Number", stringValue: redrives }
+          }
+        }),
+        2000
+      ).map(({ what }) => what)
+    assert.includeMembers(told("1", "1"), [
+      "redriven once, last by plan ?",
+      "dead-lettered by a consumer after 1 receive: Timeout"
+    ])
+    assert.includeMembers(told("3", "2"), [
+      "redriven 2 times, last by plan ?",
+      "dead-lettered by a consumer after 3 receives: Timeout"
+    ])
+  })
 
   it.scopedLive("what a consumer dead-letters is told by reason and source, and goes back as it was", () =>
     Effect.gen(function* () {
