@@ -54,12 +54,15 @@ const Fact = ({ name, value }: { name: Word; value: string | number | undefined 
     </div>
   )
 
-const valueOf = (value: unknown): string =>
+const valueOf = (name: string, value: unknown): string =>
   typeof value === "object" && value !== null
     ? Object.entries(value)
-        .map(([name, of]) => (name === "url" ? String(of) : `${name}: ${of}`))
-        .join(", ")
-    : String(value)
+        .filter(([, of]) => of !== false)
+        .map(([name, of]) => (name === "url" ? String(of) : of === true ? nameOf(name) : `${nameOf(name)}: ${of}`))
+        .join(" · ")
+    : name === "locale"
+      ? t(value === "ko" ? "korean" : "english")
+      : String(value)
 
 export const JobDetail = ({ id }: { id: string }) => {
   const [answer, setAnswer] = useState<Answer>()
@@ -160,7 +163,7 @@ export const JobDetail = ({ id }: { id: string }) => {
               .map(([name, value]) => (
                 <div key={name}>
                   <dt>{nameOf(name)}</dt>
-                  <dd>{valueOf(value)}</dd>
+                  <dd>{valueOf(name, value)}</dd>
                 </div>
               ))}
             <Fact name="state" value={t(stateWord(row.state))} />

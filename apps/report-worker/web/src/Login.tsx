@@ -1,6 +1,6 @@
 /** A token is asked for. It goes to the worker once, and is kept nowhere in the page. */
 import { useState } from "preact/hooks"
-import { ask, me, Refused, start, t } from "./state.js"
+import { ask, isWord, me, Refused, start, t } from "./state.js"
 
 export const Login = () => {
   const [problem, setProblem] = useState("")
@@ -10,7 +10,7 @@ export const Login = () => {
     try {
       await ask("POST", "/login", { token })
     } catch (e) {
-      setProblem(e instanceof Refused && e.status === 401 ? t("tokenUnknown") : (e as Error).message)
+      setProblem(e instanceof Refused && e.status === 401 ? "tokenUnknown" : (e as Error).message)
       return
     }
     me.value = undefined
@@ -32,7 +32,7 @@ export const Login = () => {
       </label>
       {problem === "" ? null : (
         <p class="error" role="alert">
-          {problem}
+          {isWord(problem) ? t(problem) : problem}
         </p>
       )}
       <button type="submit" class="primary">

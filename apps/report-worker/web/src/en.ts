@@ -71,7 +71,7 @@ export const words = {
   success: "success",
   failure: "failure",
   runTimes: "Run times",
-  runTimesAbout: "{0} runs: half of them took at most {1}, 99 % at most {2}, the longest {3}",
+  runTimesAbout: "Runs: {0}; half of them took at most {1}, 99 % at most {2}, the longest {3}",
   visibility: "visibility {0}",
   heartbeat: "heartbeat {0}",
   noHeartbeat: "no heartbeat",
@@ -121,6 +121,9 @@ export const words = {
   pagesCount: "Pages",
   size: "Size",
   attempt: "attempt {0}",
+  in_progress: "in progress",
+  rejected: "rejected",
+  retryable: "may be tried again",
   run: "run {0}",
   artifact: "Artifact",
   sends: "Sends",
@@ -170,7 +173,7 @@ export const words = {
   lookAbout: "SQS shows a message only by handing it out: each look counts one receive on every message.",
   looking: "Looking…",
   noLetters: "The dead-letter queue is empty.",
-  lettersFound: "{0} dead letters",
+  lettersFound: "Dead letters: {0}",
   notAll: "There may be more than were seen.",
   select: "Select all {0}",
   selected: "{0} selected",
@@ -228,7 +231,7 @@ export const words = {
   act_redrive: "sent back",
   act_discard: "discarded",
   act_decide: "decided",
-  newLetters: "New dead letters: there are {0} now."
+  newLetters: "New dead letters: {0} in all."
 }
 
 export type Word = keyof typeof words

@@ -24,6 +24,8 @@ export const spoken = async (): Promise<void> => {
 
 export const speak = (next: Language) => {
   language.value = next
+  // it was said in the other language
+  said.value = undefined
   void spoken()
 }
 
