@@ -1,14 +1,19 @@
+import { ConsumerEvent } from "@effect-sqs/core/ConsumerEvent"
+import * as Ledger from "@effect-sqs/ledger/Ledger"
 import { assert, describe, it } from "@effect/vitest"
 import type { Browser, Page } from "playwright-core"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
+import { Live } from "../src/http/Live.js"
 import * as Tokens from "../src/http/Tokens.js"
 import { JobStore } from "../src/jobs/JobStore.js"
-import { type Options, site, TheSite, until } from "../test/http/harness.js"
+import { namespaces } from "../src/Policies.js"
+import { type Options, queue, site, TheSite, until } from "../test/http/harness.js"
 import { browser, type Look, open } from "./browser.js"
 import { busy, jobOf, letter, playing, send, undecided } from "./stage.js"
 
@@ -204,6 +209,61 @@ describe("the page", () => {
         })
       }
     }).pipe(Effect.provide(on({ tokens })))
+  )
+
+  it.scopedLive("is all in the other language when that is chosen: what was said before, too", () =>
+    Effect.gen(function* () {
+      yield* letter(jobOf("lost-1"), "the data could not be reached")
+      yield* using({}, "dead-letters", async (page) => {
+        await page.getByLabel("Token").fill("not this one")
+        await page.getByRole("button", { name: "Log in" }).click()
+        await page.getByText("This token is not known here.").waitFor()
+        await page.getByRole("button", { name: "한국어" }).click()
+        await page.getByText("등록되지 않은 토큰입니다.").waitFor()
+        await page.getByLabel("토큰").fill("a-token-that-is-long-enough")
+        await page.getByRole("button", { name: "로그인" }).click()
+        await page.getByRole("button", { name: "English" }).click()
+        await page.getByRole("button", { name: "Look into the queue" }).click()
+        await page.getByRole("status").getByText("Dead letters: 1").waitFor()
+        await page.getByRole("button", { name: "한국어" }).click()
+        await page.getByText("1개 모두 선택").waitFor()
+        assert.strictEqual(await page.getByRole("status").count(), 0)
+      })
+    }).pipe(Effect.provide(on({ tokens })))
+  )
+
+  it.scopedLive("tells what a job asks for and how the ledger has it in words", () =>
+    Effect.gen(function* () {
+      const jobs = yield* JobStore
+      const webhook = { url: "https://receiver.example/reports", idempotent: true }
+      yield* jobs.accept(jobOf("told-1", { webhook }))
+      yield* Effect.forkScoped(
+        Ledger.once({ namespace: namespaces.reports, key: "told-1", result: Schema.Void }, () => Effect.never)
+      )
+      yield* using({ language: "ko" }, "jobs/told-1", async (page) => {
+        await page.getByText("https://receiver.example/reports · 같은 키로 온 두 번째 알림은 수신자가 무시함").waitFor()
+        await page.getByText("영어", { exact: true }).waitFor()
+        await page.getByText("리포트: 진행 중, 1번째 시도").waitFor()
+      })
+    }).pipe(Effect.provide(on()))
+  )
+
+  it.scopedLive("counts what runs, not what has run and is still in hand", () =>
+    Effect.gen(function* () {
+      const { observe } = yield* Live
+      const at = Date.now()
+      for (const n of [1, 2, 3]) {
+        const subject = { queue, messageId: `m${n}`, receiptHandle: `r${n}`, receiveCount: 1, at }
+        yield* observe(ConsumerEvent.Received({ ...subject, deadline: at + 30_000, sentAt: undefined }))
+        yield* observe(ConsumerEvent.RunStarted(subject))
+        // its delete is under way, and its place is free
+        if (n === 1) yield* observe(ConsumerEvent.RunEnded({ ...subject, ranMs: 10, outcome: "success" }))
+      }
+      yield* using({}, "now", async (page) => {
+        await page.locator("ul .lease").nth(2).waitFor()
+        assert.strictEqual(await page.locator(".tile", { hasText: "Running here" }).innerText(), "Running here\n2 of 2")
+      })
+    }).pipe(Effect.provide(on()))
   )
 
   it.scopedLive("is used by keys alone, and fits 360 pixels", () =>

@@ -40,8 +40,12 @@ const Tile = ({
 
 const known = (n: number | undefined) => (n === undefined ? "–" : integer(n))
 
+/** one that has run is in hand until its message is settled */
 const running = computed(
-  () => [...leases.value.values()].filter((l) => l.endedAt === undefined && l.startedAt !== undefined).length
+  () =>
+    [...leases.value.values()].filter(
+      ({ endedAt, ranMs, startedAt }) => startedAt !== undefined && (endedAt ?? ranMs) === undefined
+    ).length
 )
 
 const Counters = () => {
@@ -170,44 +174,35 @@ const RunTimes = () => {
     duration(a.p99Ms ?? 0),
     duration(a.maxMs ?? 0)
   )
-  const mark = (ms: number, name: string) => ({ left: `${(x(ms) / 600) * 100}%`, name })
-  const marks = [
-    mark(a.visibilityMs, "visibility"),
-    ...(a.heartbeatMs === undefined ? [] : [mark(a.heartbeatMs, "heartbeat")])
-  ]
+  const visibility = t("visibility", duration(a.visibilityMs))
   return (
     <section class="card" aria-labelledby="run-times">
       <h2 id="run-times">{t("runTimes")}</h2>
-      <div class="histogram">
-        <svg
-          class="chart"
-          role="img"
-          viewBox="0 0 600 130"
-          preserveAspectRatio="none"
-          aria-label={`${sentence}. ${t("visibility", duration(a.visibilityMs))}`}
-        >
-          {counts.map((n, i) => (
-            <rect
-              key={i}
-              class={x(a.visibilityMs) <= (i * 600) / bins ? "long" : "good"}
-              x={(i * 600) / bins + 1}
-              width={600 / bins - 2}
-              y={126 - (n / most) * 100}
-              height={(n / most) * 100}
-            />
-          ))}
-          <line class="base" x1={0} x2={600} y1={126.5} y2={126.5} />
-          {a.heartbeatMs === undefined ? null : <path class="beat-at" d={`M${x(a.heartbeatMs)} 0v127`} />}
-          <path class="slot-at" d={`M${x(a.visibilityMs)} 0v127`} />
-        </svg>
-        {marks.map(({ left, name }) => (
-          <span key={name} class={`mark ${name}`} style={{ left }}>
-            {name === "visibility"
-              ? t("visibility", duration(a.visibilityMs))
-              : t("heartbeat", duration(a.heartbeatMs ?? 0))}
-          </span>
+      <p class="about marks">
+        {a.heartbeatMs === undefined ? null : <span class="beat-key">{t("heartbeat", duration(a.heartbeatMs))}</span>}
+        <span class="slot-key">{visibility}</span>
+      </p>
+      <svg
+        class="chart"
+        role="img"
+        viewBox="0 0 600 130"
+        preserveAspectRatio="none"
+        aria-label={`${sentence}. ${visibility}`}
+      >
+        {counts.map((n, i) => (
+          <rect
+            key={i}
+            class={x(a.visibilityMs) <= (i * 600) / bins ? "long" : "good"}
+            x={(i * 600) / bins + 1}
+            width={600 / bins - 2}
+            y={126 - (n / most) * 100}
+            height={(n / most) * 100}
+          />
         ))}
-      </div>
+        <line class="base" x1={0} x2={600} y1={126.5} y2={126.5} />
+        {a.heartbeatMs === undefined ? null : <path class="beat-at" d={`M${x(a.heartbeatMs)} 0v127`} />}
+        <path class="slot-at" d={`M${x(a.visibilityMs)} 0v127`} />
+      </svg>
       <div class="axis steps">
         {timeSteps
           .map((ms) => ({ ms, at: x(ms) / 600 }))

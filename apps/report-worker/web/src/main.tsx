@@ -96,7 +96,7 @@ const Page = () => {
       </a>
       <header class="top">
         <strong>
-          <img src="/icon.svg" alt="" width={22} height={22} /> {t("title")}
+          <img src="/icon.svg" alt="" /> {t("title")}
         </strong>
         {typeof who === "object" ? (
           <nav aria-label={t("pages")}>
