@@ -124,6 +124,22 @@ describe("a drain at any moment", () => {
     }).pipe(Effect.provide(jobs()))
   )
 
+  it.scoped("a body that is none and that its policy releases is settled: it is not visible to others at once", () =>
+    Effect.gen(function* () {
+      const virtual = yield* VirtualSqs.VirtualSqs
+      const { onEvent, reports } = listen()
+      const undecodable = Redelivery.release("5 minutes")
+      const { fiber } = yield* worker(Consumer.run(Jobs, { onEvent, undecodable }, () => Effect.void))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interruptFork(fiber)
+      yield* TestClock.adjust("1 second")
+      yield* virtual.send("jobs", "no number")
+      assert.isTrue(isClean(yield* passUntilDone(fiber)))
+      assert.deepStrictEqual(became(reports[0]), ["settled"])
+      assert.deepInclude(yield* virtual.counters("jobs"), { visible: 0, inFlight: 1 })
+    }).pipe(Effect.provide(jobs()))
+  )
+
   it.scoped("a handler that fails by itself in the drain is settled by its policy", () =>
     Effect.gen(function* () {
       const virtual = yield* VirtualSqs.VirtualSqs

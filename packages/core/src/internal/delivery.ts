@@ -39,10 +39,11 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
   cut = false
   /** its dead-letter copy was accepted: only the delete is left to do */
   copied = false
+  /** its body was none: a policy decides, and it keeps its place until it is settled */
+  rejected = false
   readonly lease: HeldLease
   private decodedBody: A | undefined
   private claimed = false
-  private keepsPlace = false
   private startedAt = 0
   private run: Run<LiveDelivery<any>> | undefined
   private fiber: Fiber.RuntimeFiber<unknown, unknown> | undefined
@@ -168,10 +169,10 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     this.decide(lost !== undefined && interrupted ? Cause.fail(lost) : exit.cause, this.run!.redelivery)
   }
 
-  /** A body that is no body: the policy decides, without a run. It keeps its place until it is settled. */
+  /** A body that is no body: the policy decides, without a run. */
   reject(error: unknown, policy: Redelivery.Redelivery<string>): void {
     this.phase = "ending"
-    this.keepsPlace = true
+    this.rejected = true
     this.decide(Cause.fail(error), policy)
   }
 
@@ -327,7 +328,7 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     this.lease.seal(() => {})
     this.phase = "settled"
     this.outcome = settled
-    if (this.keepsPlace) this.host.slots.giveBack(1)
+    if (this.rejected) this.host.slots.giveBack(1)
     this.host.observer.settled(this, settled)
     this.host.settled(this, settled)
     for (const waiter of this.waiters ?? []) waiter(settled)

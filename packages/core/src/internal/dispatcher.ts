@@ -280,7 +280,7 @@ const drained = (d: LiveDelivery<any>, settled: Settled): DrainedDelivery => ({
         ? "not confirmed"
         : d.cut && (settled.asked._tag === "Release" || settled.asked._tag === "Leave")
           ? "interrupted"
-          : settled.asked._tag === "Release" && !d.started
+          : settled.asked._tag === "Release" && !d.started && !d.rejected
             ? "released"
             : "settled"
 })
