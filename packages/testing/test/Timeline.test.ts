@@ -80,7 +80,7 @@ describe("Timeline: text", () => {
     assert.include(text, "delivery 2: beat, 30 s, no answer")
     assert.match(text, /run +═+→\n/)
     const dead = new Builder().sent("m").receive(["m"], 30).at(31).deadLettered("m")
-    assert.include(Timeline.text(lifeOf(dead)), "+31.000 s  moved to dead by SQS, after 1 receives")
+    assert.include(Timeline.text(lifeOf(dead)), "+31.000 s  moved to dead by SQS, after 1 receive")
   })
 })
 

@@ -1,5 +1,6 @@
 /** What happened to one message, as sentences in their order. */
 import type { Ask, Delivery, MessageLife, Run } from "../JournalQuery.js"
+import { receives } from "./words.js"
 
 export interface TimelineEvent {
   /** epoch ms */
@@ -99,7 +100,8 @@ export const eventsOf = (life: MessageLife): ReadonlyArray<TimelineEvent> => {
   const add = (at: number, index: number, text: string) => events.push({ at, index, delivery: undefined, text })
   if (life.sent !== undefined) add(life.sent.at, life.sent.index, `sent to ${life.sent.queue}`)
   life.deliveries.forEach((delivery, i) => events.push(...ofDelivery(delivery, i + 1, zero, until)))
-  for (const d of life.deadLettered) add(d.at, d.index, `moved to ${d.target} by SQS, after ${d.receiveCount} receives`)
+  for (const d of life.deadLettered)
+    add(d.at, d.index, `moved to ${d.target} by SQS, after ${receives(d.receiveCount)}`)
   const { end } = life
   if (end !== undefined) add(end.at, end.index, `${end._tag.toLowerCase()}: gone from ${end.queue}`)
   return events.sort((a, b) => a.at - b.at || a.index - b.index)

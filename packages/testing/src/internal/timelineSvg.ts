@@ -5,6 +5,7 @@
 import type { Ask, Delivery, MessageLife, Run } from "../JournalQuery.js"
 import { endOf, ranOutAt, startOf } from "./timelineEvents.js"
 import { niceStep, showStep } from "./timeScale.js"
+import { receives } from "./words.js"
 
 type Theme = "auto" | "light" | "dark"
 
@@ -263,7 +264,14 @@ export const draw = (life: MessageLife, width: number, theme: Theme): string => 
     ].join("")
   })
   const moved = life.deadLettered.map((d) =>
-    badge(scale.x(d.at), bottom - 12, "down", "diamond", "bad", `moved to ${d.target} after ${d.receiveCount} receives`)
+    badge(
+      scale.x(d.at),
+      bottom - 12,
+      "down",
+      "diamond",
+      "bad",
+      `moved to ${d.target} after ${receives(d.receiveCount)}`
+    )
   )
   const height = bottom + 18 + below.height
   return [

@@ -2,6 +2,7 @@
 import { type Delivery, type Moment, settlementsOf } from "../../JournalQuery.js"
 import type { Expectations } from "../../Expectations.js"
 import { arrivalMargin, beatFailed, type Check, type Finding, ofDelivery, safeEnd, tellsLoss } from "./facts.js"
+import { receives } from "../words.js"
 
 /**
  * How soon a delivery that is not wanted any more is given back, once no receive is open that could take it straight back.
@@ -140,13 +141,13 @@ export const stopRunsNothing: Check = ({
 }) => {
   if (stoppedAt === undefined) return []
   // nothing is received after the stop, so these are the receives that were open then
-  const receives = new Set<number>()
+  const openReceives = new Set<number>()
   let lastAnswer = 0
   for (const e of view.entries) {
     if (e._tag === "CallStarted" && e.operation === "ReceiveMessage") {
       const isMeant = (queue === undefined || e.queue === queue) && (process === undefined || e.process === process)
-      if (isMeant) receives.add(e.call)
-    } else if (e._tag === "CallEnded" && receives.has(e.call)) lastAnswer = e.at
+      if (isMeant) openReceives.add(e.call)
+    } else if (e._tag === "CallEnded" && openReceives.has(e.call)) lastAnswer = e.at
   }
   return deliveries.flatMap((delivery): Array<Finding> => {
     // a later one is a retry inside the same delivery
@@ -193,7 +194,7 @@ export const neverRanNeverDead: Check = ({ expectations, view }) =>
           {
             messageId: life.messageId,
             at: moved.at,
-            text: `moved to ${moved.target} after ${moved.receiveCount} receives, and it never ran`
+            text: `moved to ${moved.target} after ${receives(moved.receiveCount)}, and it never ran`
           }
         ]
       : []
