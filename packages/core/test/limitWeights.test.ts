@@ -1,7 +1,7 @@
 import { Consumer, ConsumerLimit, Redelivery, SqsQueue } from "@effect-sqs/core"
 import { SimClock, VirtualSqs } from "@effect-sqs/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Random, Schema } from "effect"
+import { Effect, Exit, Layer, Random, Schema, Scope } from "effect"
 
 const names = ["one", "two", "three"] as const
 type Name = (typeof names)[number]
@@ -104,6 +104,57 @@ describe("consumers of weights 1, 2 and 3 under one limit", () => {
           assert.strictEqual(taken.most, 6)
           yield* worker.terminate
           yield* worker.await
+        })
+      )
+    )
+  }
+
+  for (const seed of [1, 2, 3, 4, 5]) {
+    it.effect(`paused, resumed, stopped and started anew at random: all places come back (seed ${seed})`, () =>
+      simulate(seed, (sqs) =>
+        Effect.gen(function* () {
+          const taken = new Taken()
+          const limit = yield* ConsumerLimit.make(6)
+          const work = Effect.flatMap(Random.nextIntBetween(0, 3_000), (ms) =>
+            ms < 500 ? Effect.void : Effect.sleep(ms)
+          )
+          const start = (name: Name) =>
+            Effect.gen(function* () {
+              const scope = yield* Scope.make()
+              const options = {
+                concurrency: 3,
+                prefetch: 2,
+                limit: { of: limit, weight: weights[name] },
+                drain: { timeout: "1 second", interruptTimeout: 0, openReceives: "abort" }
+              } as const
+              const consumer = yield* Consumer.make(queues[name], options, () => taken.run(name, work)).pipe(
+                Scope.extend(scope)
+              )
+              return { consumer, stop: Effect.exit(Scope.close(scope, Exit.void)) }
+            })
+          const life = (name: Name) =>
+            Effect.gen(function* () {
+              let { consumer, stop } = yield* start(name)
+              for (let i = 0; i < 60; i++) {
+                yield* Effect.sleep(yield* Random.nextIntBetween(0, 2_000))
+                const p = yield* Random.next
+                if (p < 0.4) yield* consumer.pause
+                else if (p < 0.8) yield* consumer.resume
+                else {
+                  yield* stop
+                  ;({ consumer, stop } = yield* start(name))
+                }
+              }
+              yield* consumer.resume
+              return stop
+            })
+          for (const name of names) yield* sendMany(sqs, name, 150)
+          const stops = yield* Effect.forEach(names, life, { concurrency: "unbounded" })
+          assert.isAtMost(taken.most, 6)
+          yield* Effect.sleep("15 minutes")
+          for (const name of names) assert.deepStrictEqual(yield* sqs.messages(name), [])
+          assert.deepStrictEqual([taken.now, limit[ConsumerLimit.TypeId].free], [0, 6])
+          yield* Effect.all(stops)
         })
       )
     )

@@ -36,7 +36,7 @@ export interface Scene {
 }
 
 /** Receives that are made by another process, this one: the answer waits until the caller's process is awake. */
-const remote = (sqs: Sqs.Sqs["Type"]) =>
+export const remote = (sqs: Sqs.Sqs["Type"]) =>
   Effect.map(Effect.runtime<never>(), (runtime): Sqs.Sqs["Type"] => ({
     ...sqs,
     receive: (request) =>

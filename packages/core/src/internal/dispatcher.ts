@@ -137,15 +137,18 @@ export class Dispatcher<A> {
   /** Starts what has a place. A handler that ends at once comes back here, and finds this loop at work. */
   pump(): void {
     if (this.starting) return
-    this.starting = true
     try {
       while (this.waiting.length > 0 && !this.stopping) {
-        const { delivery, run } = this.waiting[0]!
-        const starts = delivery.mayStart()
+        const next = this.waiting[0]!
+        // one that waited too long gives its place back: whose turn that makes it, be it ours, starts what waits behind it
+        const starts = next.delivery.mayStart()
+        if (this.waiting[0] !== next) continue
         if (starts && !this.host.slots.start()) break
         // before it starts: when it ends at once, nothing of it may look as if it waited
         this.waiting.shift()
-        if (starts) delivery.start(run)
+        this.starting = true
+        if (starts) next.delivery.start(next.run)
+        this.starting = false
       }
     } finally {
       this.starting = false
