@@ -5,18 +5,32 @@
  * @since 0.1.0
  */
 import * as Config from "effect/Config"
-import * as ConfigError from "effect/ConfigError"
+import type * as ConfigError from "effect/ConfigError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as LogLevel from "effect/LogLevel"
-import * as Redacted from "effect/Redacted"
+import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { availableParallelism } from "node:os"
 import path from "node:path"
 import { isLoopback } from "./http/Listen.js"
 import * as Tokens from "./http/Tokens.js"
 import type { Token } from "./http/Tokens.js"
+import { isSlipOf } from "./misspelt.js"
+import {
+  address,
+  count,
+  duration,
+  hostNames,
+  listen,
+  type ListenAddress,
+  postgresUrl,
+  setting,
+  type Setting,
+  type StoreAddress,
+  text,
+  yesOrNo
+} from "./Setting.js"
 
 /**
  * The environment holds values that cannot be used: all of them at once.
@@ -46,108 +60,7 @@ export type DatabaseAddress =
   | { readonly _tag: "SqliteFile"; readonly filename: string }
   | { readonly _tag: "PostgreSQL"; readonly url: Redacted.Redacted }
 
-/**
- * Where finished reports are kept. `prefix` is empty or ends with a slash.
- *
- * @since 0.1.0
- * @category models
- */
-export type StoreAddress =
-  | { readonly _tag: "Folder"; readonly path: string }
-  | { readonly _tag: "S3"; readonly bucket: string; readonly prefix: string }
-
-/**
- * Where something listens; port 0 is any free one.
- *
- * @since 0.1.0
- * @category models
- */
-export interface ListenAddress {
-  readonly host: string
-  readonly port: number
-}
-
-/** One key of the environment. */
-interface Setting<A> {
-  readonly key: string
-  readonly about: string
-  readonly expected: string
-  /** the default, as `--help` shows it */
-  readonly otherwise: string
-  readonly config: Config.Config<A>
-}
-
-const setting = <A>(
-  key: string,
-  about: string,
-  expected: string,
-  otherwise: { readonly value: A; readonly shown: string },
-  read: (text: string) => A | undefined,
-  /** of a secret the value is not told */
-  shown: (text: string) => string = JSON.stringify
-): Setting<A> => ({
-  key,
-  about,
-  expected,
-  otherwise: otherwise.shown,
-  config: Config.string(key).pipe(
-    Config.mapOrFail((text) => {
-      // Some tools cannot leave a variable out, only make it empty.
-      if (text.trim() === "") return Either.left(ConfigError.MissingData([key], "empty"))
-      const value = read(text.trim())
-      return value === undefined
-        ? Either.left(ConfigError.InvalidData([key], `${key} is ${shown(text)}: expected ${expected}`))
-        : Either.right(value)
-    }),
-    Config.withDefault(otherwise.value)
-  )
-})
-
-const text =
-  (accept: RegExp) =>
-  (s: string): string | undefined =>
-    accept.test(s) ? s : undefined
-
-const count = (max: number) => (s: string) => {
-  const n = Number(s)
-  return Number.isInteger(n) && n >= 1 && n <= max ? n : undefined
-}
-
-const duration = (s: string): Duration.Duration | undefined => {
-  const d = Duration.decodeUnknown(s)
-  return d._tag === "Some" && Duration.isFinite(d.value) && Duration.greaterThan(d.value, Duration.zero)
-    ? d.value
-    : undefined
-}
-
-const address = (s: string): StoreAddress | undefined => {
-  const s3 = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*?))?\/*$/.exec(s)
-  if (s3 !== null) return { _tag: "S3", bucket: s3[1]!, prefix: s3[2] === undefined || s3[2] === "" ? "" : `${s3[2]}/` }
-  return /^[a-z][a-z0-9+.-]*:\/\//i.test(s) ? undefined : { _tag: "Folder", path: s }
-}
-
-const postgresUrl = (s: string): Redacted.Redacted | undefined => {
-  if (!/^postgres(ql)?:\/\//.test(s) || !URL.canParse(s)) return undefined
-  return Redacted.make(s)
-}
-
-const listen = (s: string): ListenAddress | undefined => {
-  const parts = /^(.+):(\d{1,5})$/.exec(s)
-  const port = Number(parts?.[2])
-  return parts === null || port > 65_535 ? undefined : { host: parts[1]!.replace(/^\[(.*)\]$/, "$1"), port }
-}
-
-/** a port alone is one of this machine only */
-const listenHere = (s: string) => listen(/^\d+$/.test(s) ? `127.0.0.1:${s}` : s)
-
-const hostNames = (s: string): ReadonlyArray<string> | undefined => {
-  const names = s.split(",").map((name) => name.trim().toLowerCase())
-  return names.every((name) => /^[a-z0-9][a-z0-9.-]*$/.test(name)) ? names : undefined
-}
-
-const yesOrNo = (s: string): boolean | undefined => ({ yes: true, no: false })[s.toLowerCase()]
-
-const aDuration = `a duration such as "90 seconds"`
+const aDuration = `a duration such as 90s, 2m or "2 minutes"`
 const queueName = /^(https?:\/\/\S+|[A-Za-z0-9_-]{1,80}(\.fifo)?)$/
 const unset = (shown: string) => ({ value: undefined, shown })
 const cores = availableParallelism()
@@ -299,7 +212,7 @@ const table = {
   health: setting<ListenAddress | undefined>(
     "REPORT_HEALTH",
     "where to ask whether the worker lives and is ready: /health/live and /health/ready",
-    "an address such as 0.0.0.0:8080",
+    "an address such as 0.0.0.0:8080, or a port of this machine",
     unset("nowhere"),
     listen
   ),
@@ -308,7 +221,7 @@ const table = {
     "where the operations page is: a port of this machine, or an address, which then needs REPORT_PAGE_TOKENS",
     "8321, or an address such as 0.0.0.0:8321",
     unset("nowhere"),
-    listenHere
+    listen
   ),
   pageTokens: setting<ReadonlyArray<Token>>(
     "REPORT_PAGE_TOKENS",
@@ -374,45 +287,70 @@ const configs = Config.all(
   }
 )
 
+const keys = Object.values(table).map(({ key }) => key)
+
+/** Names that are none of ours, and nearly one: a slip would leave the setting to its default without a word. */
+const slips = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  names.flatMap((name) => {
+    const meant = keys.includes(name) ? undefined : keys.find((key) => isSlipOf(name, key))
+    return meant === undefined ? [] : [`${name} is no setting: is ${meant} meant?`]
+  })
+
 /**
- * Reads the environment (or whichever `ConfigProvider` is in place). Fails with all faults at once.
+ * Reads the environment (or whichever `ConfigProvider` is in place). Fails with all faults at once. `names` are those of the
+ * environment, searched for misspelt ones.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const settings: Effect.Effect<Settings, InvalidSettings> = Effect.gen(function* () {
-  const read = yield* Effect.mapError(configs, (error) => new InvalidSettings({ faults: faultsOf(error) }))
-  const concurrency = read.concurrency ?? read.threads
-  const faults: Array<string> = []
-  if (concurrency > read.threads) {
-    faults.push(
-      `${table.concurrency.key} is ${concurrency} and ${table.threads.key} ${read.threads}: a job that waits for a ` +
-        `thread would be hidden from workers that could draw it; raise the threads or lower the jobs`
+export const settingsIn = (names: ReadonlyArray<string>): Effect.Effect<Settings, InvalidSettings> =>
+  Effect.gen(function* () {
+    const misspelt = slips(names)
+    const read = yield* Effect.mapError(
+      configs,
+      (error) => new InvalidSettings({ faults: [...misspelt, ...faultsOf(error)] })
     )
-  }
-  if (Duration.greaterThan(read.redeliveryFrom, read.redeliveryTo)) {
-    faults.push(`${table.redeliveryFrom.key} is longer than ${table.redeliveryTo.key}`)
-  }
-  if (read.page !== undefined && !isLoopback(read.page.host) && read.pageTokens.length === 0) {
-    faults.push(
-      `${table.page.key} is ${read.page.host}:${read.page.port}, which others reach: give ${table.pageTokens.key} too`
-    )
-  }
-  const { databaseFile, databaseUrl, ...rest } = read
-  if (databaseFile !== undefined && databaseUrl !== undefined) {
-    faults.push(`${table.databaseFile.key} and ${table.databaseUrl.key} are both given: there is one database`)
-  }
-  if (faults.length > 0) return yield* new InvalidSettings({ faults })
-  return {
-    ...rest,
-    concurrency,
-    store: read.store ?? { _tag: "Folder", path: path.join(read.out, "artifacts") },
-    database:
-      databaseUrl === undefined
-        ? { _tag: "SqliteFile", filename: databaseFile ?? path.join(read.out, "jobs.db") }
-        : { _tag: "PostgreSQL", url: databaseUrl }
-  }
-})
+    const concurrency = read.concurrency ?? read.threads
+    const faults: Array<string> = [...misspelt]
+    if (concurrency > read.threads) {
+      faults.push(
+        `${table.concurrency.key} is ${concurrency} and ${table.threads.key} ${read.threads}: a job that waits for a ` +
+          `thread would be hidden from workers that could draw it; raise the threads or lower the jobs`
+      )
+    }
+    if (Duration.greaterThan(read.redeliveryFrom, read.redeliveryTo)) {
+      faults.push(`${table.redeliveryFrom.key} is longer than ${table.redeliveryTo.key}`)
+    }
+    if (read.page !== undefined && !isLoopback(read.page.host) && read.pageTokens.length === 0) {
+      faults.push(
+        `${table.page.key} is ${read.page.host}:${read.page.port}, which others reach: give ${table.pageTokens.key} too`
+      )
+    }
+    const { databaseFile, databaseUrl, ...rest } = read
+    if (databaseFile !== undefined && databaseUrl !== undefined) {
+      faults.push(`${table.databaseFile.key} and ${table.databaseUrl.key} are both given: there is one database`)
+    }
+    if (faults.length > 0) return yield* new InvalidSettings({ faults })
+    return {
+      ...rest,
+      concurrency,
+      store: read.store ?? { _tag: "Folder", path: path.join(read.out, "artifacts") },
+      database:
+        databaseUrl === undefined
+          ? { _tag: "SqliteFile", filename: databaseFile ?? path.join(read.out, "jobs.db") }
+          : { _tag: "PostgreSQL", url: databaseUrl }
+    }
+  })
+
+/**
+ * The settings of this process.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const settings: Effect.Effect<Settings, InvalidSettings> = Effect.suspend(() =>
+  settingsIn(Object.keys(process.env))
+)
 
 /**
  * The table for people: key, meaning, default.

@@ -24,7 +24,8 @@ import * as Logging from "./Logging.js"
 import { handler } from "./Pipeline.js"
 import * as ReportWorker from "./ReportWorker.js"
 import * as Services from "./Services.js"
-import { type ListenAddress, type Settings, settings } from "./Settings.js"
+import type { ListenAddress } from "./Setting.js"
+import { type Settings, settings } from "./Settings.js"
 
 /**
  * Nothing can be answered at the address.

@@ -4,7 +4,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as LogLevel from "effect/LogLevel"
 import * as Redacted from "effect/Redacted"
-import { describe as described, settings } from "../src/Settings.js"
+import { describe as described, settings, settingsIn } from "../src/Settings.js"
 
 const read = (environment: Record<string, string>) =>
   Effect.withConfigProvider(settings, ConfigProvider.fromMap(new Map(Object.entries(environment))))
@@ -113,10 +113,10 @@ describe("Settings", () => {
       assert.match(both.message, /REPORT_DATABASE and REPORT_DATABASE_URL are both given/)
       assert.notInclude(both.message, "secret")
       const store = yield* Effect.flip(
-        read({ REPORT_STORE: "gs://bucket/reports", REPORT_WEBHOOK_PRIVATE: "1", REPORT_HEALTH: "8080" })
+        read({ REPORT_STORE: "gs://bucket/reports", REPORT_WEBHOOK_PRIVATE: "1", REPORT_HEALTH: "80800" })
       )
       assert.match(store.message, /REPORT_STORE is "gs:.*expected a folder, or s3:/)
-      assert.match(store.message, /REPORT_HEALTH is "8080": expected an address such as 0/)
+      assert.match(store.message, /REPORT_HEALTH is "80800": expected an address such as 0/)
       assert.match(store.message, /REPORT_WEBHOOK_PRIVATE is "1": expected yes or no/)
     })
   )
@@ -144,10 +144,54 @@ describe("Settings", () => {
         "4 settings cannot be used:",
         `  REPORT_QUEUE is "a b": expected a name or a URL`,
         `  REPORT_THREADS is "0": expected a whole number from 1 to 64`,
-        `  REPORT_DRAIN is "4 parsecs": expected a duration such as "90 seconds"`,
+        `  REPORT_DRAIN is "4 parsecs": expected a duration such as 90s, 2m or "2 minutes"`,
         `  REPORT_LOG_LEVEL is "loud": expected debug, info, warning or error`,
         "Set them right in the environment, or leave them out for the default; --help tells all of them."
       ])
+    })
+  )
+
+  it.effect("durations are short or in words, and have a unit; a port alone is one of this machine", () =>
+    Effect.gen(function* () {
+      const s = yield* read({
+        REPORT_DRAIN: "15s",
+        REPORT_CLAIM: "1m 30s",
+        REPORT_RESEND: "2 hours",
+        REPORT_WAIT_TIME: "1.5 seconds",
+        REPORT_HEALTH: "8080"
+      })
+      const durations = [s.drain, s.claim, s.resend, s.waitTime!].map((d) => Duration.toMillis(d))
+      assert.deepStrictEqual(durations, [15_000, 90_000, 7_200_000, 1500])
+      assert.deepStrictEqual(s.health, { host: "127.0.0.1", port: 8080 })
+      const { faults } = yield* Effect.flip(read({ REPORT_DRAIN: "15", REPORT_CLAIM: "0s", REPORT_RESEND: "Infinity" }))
+      assert.strictEqual(faults.length, 3)
+    })
+  )
+
+  it.effect("misspelt ones are told, beside all other faults; what is somebody else's is left alone", () =>
+    Effect.gen(function* () {
+      const names = [
+        "REPORT_QUEUE",
+        "REPORT_QEUE",
+        "REPORT_DATABSE_URL",
+        "REPORT_PAGE_HOST",
+        "REPORT_DARIN",
+        // of Kubernetes, beside services of these names
+        "REPORT_PORT",
+        "REPORT_WORKER_SERVICE_HOST",
+        "PATH"
+      ]
+      const { faults } = yield* Effect.flip(
+        Effect.withConfigProvider(settingsIn(names), ConfigProvider.fromMap(new Map([["REPORT_THREADS", "0"]])))
+      )
+      assert.deepStrictEqual(faults, [
+        "REPORT_QEUE is no setting: is REPORT_QUEUE meant?",
+        "REPORT_DATABSE_URL is no setting: is REPORT_DATABASE_URL meant?",
+        "REPORT_PAGE_HOST is no setting: is REPORT_PAGE_HOSTS meant?",
+        "REPORT_DARIN is no setting: is REPORT_DRAIN meant?",
+        `REPORT_THREADS is "0": expected a whole number from 1 to 64`
+      ])
+      yield* Effect.withConfigProvider(settingsIn(["REPORT_PORT"]), ConfigProvider.fromMap(new Map()))
     })
   )
 

@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import * as Duration from "effect/Duration"
-import { parseDuration, show } from "./internal/durations.js"
+import { parseDuration, show } from "./Durations.js"
 import type { RunTimes } from "./RunTimes.js"
 
 /**

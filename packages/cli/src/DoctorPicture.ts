@@ -5,7 +5,7 @@
  */
 import type { Report } from "./Doctor.js"
 import type { Finding, Severity } from "./Finding.js"
-import { show } from "./internal/durations.js"
+import { show } from "./Durations.js"
 import { count } from "./internal/numbers.js"
 import { wrap } from "./internal/table.js"
 import type { Colour, Screen } from "./Screen.js"

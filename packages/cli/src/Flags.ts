@@ -9,7 +9,7 @@ import * as ValidationError from "@effect/cli/ValidationError"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { parseDuration } from "./internal/durations.js"
+import { parseDuration } from "./Durations.js"
 
 const refuse = (sentence: string) => ValidationError.invalidValue(HelpDoc.p(sentence))
 

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import { show } from "./internal/durations.js"
+import { show } from "./Durations.js"
 import { count, percent, usd } from "./internal/numbers.js"
 import { table, wrap } from "./internal/table.js"
 import type { LabReport } from "./Lab.js"

@@ -7,7 +7,7 @@ import * as ConsumerOptions from "@effect-sqs/core/ConsumerOptions"
 import * as Duration from "effect/Duration"
 import * as Either from "effect/Either"
 import { badInput, type CliError } from "./CliError.js"
-import { parseDuration, show } from "./internal/durations.js"
+import { parseDuration, show } from "./Durations.js"
 import * as WorkerFile from "./WorkerFile.js"
 
 /**

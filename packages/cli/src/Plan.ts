@@ -10,7 +10,7 @@ import * as Lease from "@effect-sqs/core/Lease"
 import * as Duration from "effect/Duration"
 import * as Either from "effect/Either"
 import { badInput, type CliError } from "./CliError.js"
-import { show } from "./internal/durations.js"
+import { show } from "./Durations.js"
 import { quantile, type RunTimes } from "./RunTimes.js"
 
 /**

@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import { show } from "./internal/durations.js"
+import { show } from "./Durations.js"
 import { count, percent, usd, usdRange } from "./internal/numbers.js"
 import { line, n, picture, rect, say } from "./internal/svg.js"
 import { niceStep } from "./internal/ticks.js"

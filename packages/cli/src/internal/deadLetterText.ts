@@ -4,7 +4,7 @@ import type { DiscardReport } from "../DeadLetterDiscard.js"
 import type { DeadLetterGroup, DeadLetterList } from "../DeadLetterList.js"
 import type { DeadLetterDetail } from "../DeadLetterShow.js"
 import type { Screen } from "../Screen.js"
-import * as durations from "./durations.js"
+import * as durations from "../Durations.js"
 import { count } from "./numbers.js"
 import { table, wrap } from "./table.js"
 

@@ -9,7 +9,7 @@ import { type Backoff, defaultBackoff } from "../WorkerFile.js"
 import { awsCommands } from "./awsCommand.js"
 import { deadLetterQueue, deadLetterRetention, redrive } from "./doctorDeadLetters.js"
 import { type Check, type Facts, isFifo, numberOf, redrivePolicyOf, seconds } from "./doctorFacts.js"
-import { show } from "./durations.js"
+import { show } from "../Durations.js"
 import { count, percent } from "./numbers.js"
 
 const notReadable: Check = (facts) =>

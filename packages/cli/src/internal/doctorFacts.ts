@@ -4,7 +4,7 @@ import type { Whereabouts } from "../CliError.js"
 import type { Finding } from "../Finding.js"
 import type { RunTimes } from "../RunTimes.js"
 import type { WorkerFile } from "../WorkerFile.js"
-import { show } from "./durations.js"
+import { show } from "../Durations.js"
 
 export type Attributes = Readonly<Record<string, string>>
 

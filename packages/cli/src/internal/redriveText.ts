@@ -5,7 +5,7 @@ import { hash, type RedrivePlan } from "../RedrivePlan.js"
 import type { RedriveReport } from "../RedriveReport.js"
 import type { Screen } from "../Screen.js"
 import { looking, messages, notes, visible } from "./deadLetterText.js"
-import * as durations from "./durations.js"
+import * as durations from "../Durations.js"
 import { count } from "./numbers.js"
 import { table, wrap } from "./table.js"
 

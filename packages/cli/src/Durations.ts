@@ -1,7 +1,11 @@
-/** Durations as they are typed, and as they are shown. */
+/**
+ * Durations as they are typed, and as they are shown.
+ *
+ * @since 0.1.0
+ */
 import * as Duration from "effect/Duration"
 
-const unitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const unitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
 const unitOf = (word: string): string =>
   /^(ms|millis|milliseconds?)$/.test(word)
@@ -14,9 +18,21 @@ const unitOf = (word: string): string =>
           ? "h"
           : /^(d|days?)$/.test(word)
             ? "d"
-            : ""
+            : /^(w|weeks?)$/.test(word)
+              ? "w"
+              : ""
 
-/** `undefined` for what is none. Seconds where no unit is given. */
+/**
+ * A duration as people type it: `90`, `90s`, `2m`, `1m 30s`, `1.5h`, `500ms`, `2 minutes`; seconds where no unit is given.
+ * `undefined` for what is none.
+ *
+ * @since 0.1.0
+ * @category parsing
+ * @example
+ * import { Durations } from "@effect-sqs/cli"
+ *
+ * Durations.parseDuration("1m 30s") // Duration.seconds(90)
+ */
 export const parseDuration = (text: string): Duration.Duration | undefined => {
   const parts = [
     ...text
@@ -34,7 +50,12 @@ export const parseDuration = (text: string): Duration.Duration | undefined => {
   return Duration.millis(ms)
 }
 
-/** `1m 30s`; one decimal below ten seconds, ms below one. */
+/**
+ * `1m 30s`; one decimal below ten seconds, ms below one.
+ *
+ * @since 0.1.0
+ * @category rendering
+ */
 export const show = (input: Duration.DurationInput): string => {
   const ms = Duration.toMillis(input)
   if (ms === 0) return "0s"
