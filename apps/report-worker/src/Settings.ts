@@ -321,6 +321,14 @@ export const settingsIn = (names: ReadonlyArray<string>): Effect.Effect<Settings
     if (Duration.greaterThan(read.redeliveryFrom, read.redeliveryTo)) {
       faults.push(`${table.redeliveryFrom.key} is longer than ${table.redeliveryTo.key}`)
     }
+    const slot = Duration.min(read.visibility ?? Duration.infinity, read.extendBy ?? Duration.infinity)
+    if (read.heartbeat !== undefined && Duration.greaterThanOrEqualTo(read.heartbeat, slot)) {
+      const of = read.visibility === slot ? table.visibility : table.extendBy
+      faults.push(
+        `${table.heartbeat.key} is ${Duration.format(read.heartbeat)} and ${of.key} ${Duration.format(slot)}: it must beat before ` +
+          `that is over; half of it leaves two tries`
+      )
+    }
     if (read.page !== undefined && !isLoopback(read.page.host) && read.pageTokens.length === 0) {
       faults.push(
         `${table.page.key} is ${read.page.host}:${read.page.port}, which others reach: give ${table.pageTokens.key} too`

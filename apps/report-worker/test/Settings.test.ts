@@ -202,6 +202,14 @@ describe("Settings", () => {
       )
       assert.match(message, /REPORT_CONCURRENCY is 3 and REPORT_THREADS 2: a job that waits for a thread/)
       assert.match(message, /REPORT_REDELIVERY_FROM is longer than REPORT_REDELIVERY_TO/)
+      const late = yield* Effect.flip(read({ REPORT_HEARTBEAT: "1h", REPORT_VISIBILITY: "30s" }))
+      assert.deepStrictEqual(late.faults, [
+        "REPORT_HEARTBEAT is 1h and REPORT_VISIBILITY 30s: it must beat before that is over; half of it leaves two tries"
+      ])
+      const short = yield* Effect.flip(
+        read({ REPORT_HEARTBEAT: "20s", REPORT_VISIBILITY: "2m", REPORT_EXTEND_BY: "20s" })
+      )
+      assert.match(short.message, /REPORT_HEARTBEAT is 20s and REPORT_EXTEND_BY 20s/)
     })
   )
 

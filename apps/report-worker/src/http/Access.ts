@@ -151,6 +151,8 @@ export class Gate extends Context.Tag("@effect-sqs/report-worker/Gate")<
 
 const unauthorized = (message: string) => Effect.fail(Unauthorized.make({ message }))
 
+const unknownToken = "this token is not known here"
+
 const crossSite = Effect.fail(CrossSite.make({ message: "this request comes from a page of another site" }))
 
 const makeGate = (options: AccessOptions) => {
@@ -187,7 +189,11 @@ const makeGate = (options: AccessOptions) => {
       if (tokens.length > 0) {
         const token = tokenOf(request, address, now)
         if (token === "wait") return yield* tooManyWrong
-        if (token === undefined) return yield* unauthorized("a token is needed, as Authorization: Bearer, or a login")
+        if (token === undefined) {
+          return yield* request.headers.authorization === undefined
+            ? unauthorized("a token is needed, as Authorization: Bearer, or a login")
+            : unauthorized(unknownToken)
+        }
         actor = { name: token.name, readOnly: options.readOnly || token.readOnly, tokens: true }
       }
       // also what only reads: a look into the dead-letter queue counts, and a stream takes a place
@@ -206,7 +212,7 @@ const makeGate = (options: AccessOptions) => {
         if (!isOwn(request)) return yield* crossSite
         const token = guarded(remoteOf(request), now, given)
         if (token === "wait") return yield* tooManyWrong
-        if (token === undefined) return yield* unauthorized("this token is not known here")
+        if (token === undefined) return yield* unauthorized(unknownToken)
         return token
       }),
 

@@ -95,6 +95,9 @@ describe("access", () => {
       for (const where of ["/api/jobs", "/api/now", "/api/events", "/api/me", "/metrics", "/api/actions"]) {
         assert.strictEqual((yield* ask("GET", where)).status, 401, where)
       }
+      const [none, wrong] = [yield* ask("GET", "/api/me"), yield* ask("GET", "/api/me", { headers: bearer("wrong") })]
+      assert.strictEqual(none.body.message, "a token is needed, as Authorization: Bearer, or a login")
+      assert.deepStrictEqual([wrong.status, wrong.body.message], [401, "this token is not known here"])
       assert.strictEqual((yield* ask("POST", "/api/jobs", { body: job })).status, 401)
       assert.strictEqual((yield* ask("GET", "/health/live")).status, 200)
       assert.strictEqual((yield* ask("GET", "/metrics", { headers: bearer(secret.bob) })).status, 200)
