@@ -44,6 +44,7 @@ export class DrillFailed extends Data.TaggedError("DrillFailed")<{
 export interface Drilled {
   readonly drill: string
   readonly visibilitySeconds: number
+  /** from its submission to its end, or to now */
   readonly seconds: number
   readonly state: string
   readonly receives: number
@@ -113,7 +114,6 @@ const look = (
   drill: string,
   stage: Stage.Stage,
   id: string,
-  startedAt: number,
   expected: { readonly receives: number; readonly runs: number; readonly heartbeats?: number; readonly drawn: number }
 ) =>
   Effect.gen(function* () {
@@ -152,7 +152,7 @@ const look = (
     const drilled: Drilled = {
       drill,
       visibilitySeconds: Duration.toSeconds(stage.visibility),
-      seconds: Math.round((now - startedAt) / 100) / 10,
+      seconds: row === undefined ? 0 : Math.round(((row.endedAt ?? now) - row.acceptedAt) / 100) / 10,
       ...facts,
       wrong,
       timeline: life === undefined ? "" : Timeline.text(life)
@@ -173,13 +173,12 @@ const slow = (environment: NodeJS.ProcessEnv) =>
     const stage = yield* Stage.make(environment)
     const lasts = Duration.times(stage.visibility, slowFactor)
     yield* stage.jobs.accept(yield* jobOf("slow", lasts))
-    const startedAt = yield* Clock.currentTimeMillis
     const worker = yield* WorkerProcess.start(stage.environment)
     const seconds = Duration.toSeconds(lasts)
     yield* until(drill, stage, "slow", seconds, "its end", worker, (row) => row.state === "completed")
     yield* settled(stage)
     yield* worker.stop
-    return yield* look(drill, stage, "slow", startedAt, { receives: 1, runs: 1, heartbeats: 1, drawn: 1 })
+    return yield* look(drill, stage, "slow", { receives: 1, runs: 1, heartbeats: 1, drawn: 1 })
   })
 
 const killed = (environment: NodeJS.ProcessEnv) =>
@@ -187,7 +186,6 @@ const killed = (environment: NodeJS.ProcessEnv) =>
     const drill = "a worker killed in the middle"
     const stage = yield* Stage.make(environment)
     yield* stage.jobs.accept(yield* jobOf("killed", stage.visibility))
-    const startedAt = yield* Clock.currentTimeMillis
     const seconds = Duration.toSeconds(stage.visibility)
     const first = yield* WorkerProcess.start(stage.environment)
     yield* until(
@@ -208,7 +206,7 @@ const killed = (environment: NodeJS.ProcessEnv) =>
     // a claim that outlives the visibility costs a receive more: the message is given back until the claim has ended
     const row = yield* rowOf(stage, "killed")
     const receives = Math.max(2, receivesOf(stage, row))
-    return yield* look(drill, stage, "killed", startedAt, { receives, runs: 2, drawn: 2 })
+    return yield* look(drill, stage, "killed", { receives, runs: 2, drawn: 2 })
   })
 
 const undeleted = (environment: NodeJS.ProcessEnv) =>
@@ -217,7 +215,6 @@ const undeleted = (environment: NodeJS.ProcessEnv) =>
     const stage = yield* Stage.make(environment)
     yield* stage.jobs.accept(yield* jobOf("stored", Duration.seconds(1)))
     yield* stage.failDeletes(true)
-    const startedAt = yield* Clock.currentTimeMillis
     const seconds = Duration.toSeconds(stage.visibility)
     const first = yield* WorkerProcess.start(stage.environment)
     const refused = (row: JobRow) =>
@@ -232,7 +229,7 @@ const undeleted = (environment: NodeJS.ProcessEnv) =>
     yield* until(drill, stage, "stored", 2 * seconds, "its coming again", second, again)
     yield* settled(stage)
     yield* second.stop
-    return yield* look(drill, stage, "stored", startedAt, { receives: 2, runs: 1, drawn: 1 })
+    return yield* look(drill, stage, "stored", { receives: 2, runs: 1, drawn: 1 })
   })
 
 /** What keeps a drill from being played is one kind of failure. */
