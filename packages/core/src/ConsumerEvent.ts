@@ -20,7 +20,8 @@ import type { SqsError } from "./SqsError.js"
  * - `LeaseWasLost`: the handler is interrupted, unless it may go on.
  * - `Undecodable`: a body that is not what the schema says.
  * - `DeliverySettled`: the end, confirmed or not.
- * - `DuplicateDeleted`: a message whose work was done came again because its delete had failed; it was not run.
+ * - `DuplicateDeleted`: a message whose work was done came again, since its delete had failed or its lease had been lost
+ *   when it was done; it was not run.
  * - `PollFailed`, `PollRecovered`: receiving; `retryInMs` is the pause.
  * - `Paused`, `Resumed`, `Draining`, `Drained`: the consumer itself.
  *

@@ -37,8 +37,8 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
   phase: "waiting" | "running" | "ending" | "settled" = "waiting"
   /** its handler, or its policy, was interrupted by a stop */
   cut = false
-  /** its dead-letter copy was accepted: only the delete is left to do */
-  copied = false
+  /** its handler succeeded, or its dead-letter copy was accepted: only the delete is left to do */
+  done = false
   /** its body was none: a policy decides, and it keeps its place until it is settled */
   rejected = false
   readonly lease: HeldLease
@@ -159,6 +159,7 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     const over = this.lease.over()
     const { lost } = this.lease
     const succeeded = Exit.isSuccess(exit)
+    this.done = succeeded
     if (over !== undefined && !(succeeded && this.run!.onLeaseLost === "continue")) {
       return this.finish({ asked: Leave, confirmed: false, problem: over })
     }
@@ -238,7 +239,7 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     this.settle(Release(after))
   }
 
-  /** Its work was done before, and only its delete had failed. */
+  /** Its work was done before, and only its delete was missing. */
   deleteAgain(): void {
     this.leavePlace()
     this.deleteFinished()
@@ -304,7 +305,7 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     forker.fork(deadLetter(this.message, reason, error, this.lease.now.deadline)).addObserver((exit) => {
       const problem = Exit.isSuccess(exit) ? exit.value : undefined
       if (Exit.isSuccess(exit) && problem === undefined) {
-        this.copied = true
+        this.done = true
         return this.sendDelete(asked)
       }
       this.finish({ asked, confirmed: false, problem })

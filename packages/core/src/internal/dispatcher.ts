@@ -173,7 +173,7 @@ export class Dispatcher<A> {
     const decoding = this.decoding.get(delivery)
     // it ended before it was decoded, and a schema that hangs would do so for ever
     if (decoding !== undefined) interrupt(decoding)
-    if (settled.asked._tag === "Delete" || delivery.copied) {
+    if (settled.asked._tag === "Delete" || delivery.done) {
       if (settled.confirmed) finished.forget(delivery.messageId)
       else finished.add(delivery.messageId)
     }

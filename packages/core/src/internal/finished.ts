@@ -1,9 +1,10 @@
-/** How many finished messages are remembered: those whose delete failed, so normally none. */
+/** How many finished messages are remembered: those that were not deleted, so normally none. */
 const CAPACITY = 1_000
 
 /**
- * Messages whose work is done and whose delete SQS did not confirm. When one comes again it is deleted, not run. Small,
- * bounded, and gone with the process: the durable answer is a ledger.
+ * Messages whose work is done and whose delete SQS did not confirm, or was not asked for since the lease was lost. When one
+ * comes again it is deleted, not run: then nobody else has it. Small, bounded, and gone with the process: the durable
+ * answer is a ledger.
  */
 export class Finished {
   private readonly ids = new Set<string>()
