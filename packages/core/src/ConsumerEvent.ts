@@ -23,6 +23,8 @@ import type { SqsError } from "./SqsError.js"
  * - `DuplicateDeleted`: a message whose work was done came again, since its delete had failed or its lease had been lost
  *   when it was done; it was not run.
  * - `PollFailed`, `PollRecovered`: receiving; `retryInMs` is the pause.
+ * - `PollEnded`: receiving failed for good, with `error` as the last. `Consumer.run` drains and fails; a consumer of
+ *   `Consumer.make` receives no more, and its `failure` fails.
  * - `Paused`, `Resumed`, `Draining`, `Drained`: the consumer itself.
  *
  * @since 0.1.0
@@ -56,6 +58,7 @@ export type ConsumerEvent = Data.TaggedEnum<{
   DuplicateDeleted: { readonly queue: string; readonly at: number } & Subject
   PollFailed: { readonly queue: string; readonly at: number; readonly error: SqsError; readonly retryInMs: number }
   PollRecovered: { readonly queue: string; readonly at: number }
+  PollEnded: { readonly queue: string; readonly at: number; readonly error: SqsError }
   Paused: { readonly queue: string; readonly at: number }
   Resumed: { readonly queue: string; readonly at: number }
   Draining: { readonly queue: string; readonly at: number; readonly running: number; readonly waiting: number }

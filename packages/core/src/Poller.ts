@@ -222,9 +222,11 @@ export class Poller {
   }
 
   private giveUp(error: SqsError): void {
-    this.fatal ??= new PollError({ queue: this.options.queue, tries: this.failures, cause: error })
     this.stopped = true
     this.options.slots.stop()
+    if (this.fatal !== undefined) return
+    this.fatal = new PollError({ queue: this.options.queue, tries: this.failures, cause: error })
+    this.options.observer.pollEnded(error)
   }
 
   /** Whoever started the consumer should hear at once of what never worked. */

@@ -196,6 +196,26 @@ describe("receives that fail", () => {
     )
   )
 
+  it.scoped("who only listens hears that receiving has ended, once, with what `failure` tells", () =>
+    Effect.gen(function* () {
+      const virtual = yield* VirtualSqs.VirtualSqs
+      const ends: Array<ConsumerEvent.ConsumerEvent & { readonly _tag: "PollEnded" }> = []
+      const onEvent = (e: ConsumerEvent.ConsumerEvent) =>
+        Effect.sync(() => void (e._tag === "PollEnded" && ends.push(e)))
+      const consumer = yield* Consumer.make(Jobs, { concurrency: 40, onEvent }, () => Effect.void)
+      yield* TestClock.adjust("10 seconds")
+      yield* virtual.api("DeleteQueue", { QueueUrl: virtual.queueUrl("jobs") })
+      yield* TestClock.adjust("60 seconds")
+      assert.deepStrictEqual(ends, [])
+      const failed = yield* Effect.fork(Effect.flip(consumer.failure))
+      yield* TestClock.adjust("60 seconds")
+      assert.deepStrictEqual(
+        ends.map((e) => [e.queue, e.error]),
+        [["jobs", (yield* Fiber.join(failed)).cause]]
+      )
+    }).pipe(Effect.provide(jobs()))
+  )
+
   it.scoped("two refusals of a minute each, with a success between, are two", () =>
     Effect.gen(function* () {
       const { fiber } = yield* worker(Consumer.run(Jobs, { receive: { waitTime: "1 second" } }, () => Effect.void))

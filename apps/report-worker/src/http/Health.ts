@@ -91,6 +91,7 @@ const after = (event: ConsumerEvent): Consuming | undefined => {
     case "PollRecovered":
       return "receiving"
     case "PollFailed":
+    case "PollEnded":
       return "receive fails"
     case "Draining":
     case "Drained":

@@ -167,6 +167,7 @@ const make = (options: LiveOptions) =>
         case "PollRecovered":
           return consuming.state === "receive fails" ? state("receiving", event.at) : Effect.void
         case "PollFailed":
+        case "PollEnded":
           return state("receive fails", event.at, event.error.message)
         case "Paused":
           return state("paused", event.at)

@@ -171,6 +171,11 @@ export class Observer {
     if (this.listening) this.publish(ConsumerEvent.PollRecovered(this.here))
   }
 
+  /** for good */
+  pollEnded(error: SqsError): void {
+    if (this.listening) this.publish(ConsumerEvent.PollEnded({ ...this.here, error }))
+  }
+
   blockedGroups(n: number): void {
     this.metrics?.blockedGroups.add(n)
   }
