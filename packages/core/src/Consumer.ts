@@ -37,7 +37,7 @@ export interface Parts<R = never, RListener = R> {
   readonly limit?: { readonly of: Limit.ConsumerLimit; readonly weight?: number | undefined } | undefined
   /**
    * Called with each event, in order, beside the consumer: it is never waited for, and what it throws is logged and
-   * changes nothing. When it is slow, the oldest of 4,096 events are dropped.
+   * changes nothing. When it is slow, the oldest of 4,096 events are dropped. A stop waits a second for it at the most.
    */
   readonly onEvent?: ((event: ConsumerEvent) => Effect.Effect<void, never, RListener>) | undefined
 }

@@ -1,6 +1,6 @@
 /** What a listener hears of the stop, whatever goes on first. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Duration, Effect } from "effect"
 import { play } from "./stage.js"
 
 describe("the last event", () => {
@@ -36,4 +36,29 @@ describe("the last event", () => {
       }
     })
   )
+
+  const hangs = {
+    "on its first event": () => Effect.never,
+    "on its last": (tag: string) => (tag === "Drained" ? Effect.never : Effect.void),
+    "and cannot be interrupted": () => Effect.uninterruptible(Effect.never),
+    "in a fiber that it waits for": () => Effect.asVoid(Effect.all([Effect.never, Effect.never], { concurrency: 2 }))
+  }
+  for (const [what, listener] of Object.entries(hangs)) {
+    it.effect(`a listener that hangs ${what} holds a stop up for a second, and no longer`, () =>
+      play(
+        {
+          worker: { drain: { openReceives: "abort" } },
+          handler: () => Effect.sleep(100),
+          listener: ({ _tag }) => listener(_tag)
+        },
+        (stage) =>
+          Effect.gen(function* () {
+            yield* Effect.sleep("1 second")
+            assert.strictEqual((yield* stage.sqs.messages("jobs")).length, 0)
+            const [took] = yield* Effect.timed(stage.stop)
+            assert.strictEqual(Duration.toMillis(took), 1_000)
+          })
+      )
+    )
+  }
 })
