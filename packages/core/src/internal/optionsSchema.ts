@@ -81,7 +81,7 @@ export const OptionsSchema = Schema.Struct({
     limit: field(
       between("1 second", Lease.MAX_LIMIT),
       "12 h less 10 s, SQS's own",
-      "how long one delivery is held at most"
+      "how long one delivery is held at most, from its receive on: waiting counts"
     )
   }),
   receive: group({
