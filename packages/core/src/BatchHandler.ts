@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import type { Delivery } from "./Delivery.js"
+import type { Delivery, HandlerNeeds } from "./Delivery.js"
 import { LiveDelivery } from "./internal/delivery.js"
 import * as Fork from "./internal/fork.js"
 import type { SqsQueue } from "./SqsQueue.js"
@@ -79,8 +79,8 @@ export const make = <A, I, RS, E, R>(
   _queue: SqsQueue<A, I, RS>,
   options: BatchOptions,
   f: (deliveries: ReadonlyArray<Delivery<A>>) => Effect.Effect<BatchResult<E>, E, R>
-): Effect.Effect<(body: A, delivery: Delivery<A>) => Effect.Effect<void, E>, never, R> =>
-  Effect.map(Effect.all([Effect.runtime<R>(), Effect.clock]), ([runtime, clock]) => {
+): Effect.Effect<(body: A, delivery: Delivery<A>) => Effect.Effect<void, E>, never, HandlerNeeds<R>> =>
+  Effect.map(Effect.all([Effect.runtime<any>(), Effect.clock]), ([runtime, clock]) => {
     const forker = Fork.make(runtime, clock)
     const windowMs = Duration.toMillis(options.window)
     let open: Batch<A, E> | undefined

@@ -10,7 +10,7 @@ import * as Stream from "effect/Stream"
 import type { ConsumerEvent } from "./ConsumerEvent.js"
 import * as Limit from "./ConsumerLimit.js"
 import type { ConsumerOptions } from "./ConsumerOptions.js"
-import type { Delivery, HandlerOptions } from "./Delivery.js"
+import type { Delivery, HandlerNeeds, HandlerOptions } from "./Delivery.js"
 import { open, type Opened } from "./internal/consumer.js"
 import type { LiveDelivery } from "./internal/delivery.js"
 import type { Run } from "./internal/host.js"
@@ -108,7 +108,11 @@ export const make = <A, I, RS, E, R, RRedelivery = never, RPolicy = never, RBody
   queue: SqsQueue<A, I, RS>,
   options: ConsumerOptions & Parts<RBody, RListener> & HandlerOptions<E, RRedelivery, RPolicy>,
   handler: Handler<A, E, R>
-): Effect.Effect<Consumer, StartError, Sqs | RS | R | RRedelivery | RPolicy | RBody | RListener | Scope.Scope> =>
+): Effect.Effect<
+  Consumer,
+  StartError,
+  Sqs | RS | HandlerNeeds<R> | RRedelivery | RPolicy | RBody | RListener | Scope.Scope
+> =>
   Effect.map(
     openWith(queue, options, (opened) => {
       const run: Run<LiveDelivery<A>> = {
@@ -149,8 +153,8 @@ export const make = <A, I, RS, E, R, RRedelivery = never, RPolicy = never, RBody
  * It ends by interruption, which drains it, or with a typed error: `StartError` before anything was received, `PollError`
  * when receiving failed for good. A drain that is not complete dies with `DrainIncomplete`, so that `runMain` exits with 1.
  *
- * A handler that acquires resources scopes them itself, with `Effect.scoped`: a `Scope` that it asks for is the caller's,
- * and lasts as long as the consumer.
+ * A handler that acquires resources scopes them itself, with `Effect.scoped`. One that needs a `Scope` does not compile
+ * (`HandlerIsNotScoped`): the consumer's would keep what each run acquires until the consumer ends.
  *
  * @since 0.1.0
  * @category constructors
@@ -177,8 +181,11 @@ export const run = <A, I, RS, E, R, RRedelivery = never, RPolicy = never, RBody 
   queue: SqsQueue<A, I, RS>,
   options: ConsumerOptions & Parts<RBody, RListener> & HandlerOptions<E, RRedelivery, RPolicy>,
   handler: Handler<A, E, R>
-): Effect.Effect<never, StartError | PollError, Sqs | RS | R | RRedelivery | RPolicy | RBody | RListener> =>
-  Effect.scoped(Effect.flatMap(make(queue, options, handler), (consumer) => consumer.failure)) as any
+): Effect.Effect<
+  never,
+  StartError | PollError,
+  Sqs | RS | HandlerNeeds<R> | RRedelivery | RPolicy | RBody | RListener
+> => Effect.scoped(Effect.flatMap(make(queue, options, handler), (consumer) => consumer.failure)) as any
 
 /**
  * `run` as a layer, for several workers in one launch: its build is the run, so a fatal error fails the launch and
@@ -191,7 +198,7 @@ export const layer = <A, I, RS, E, R, RRedelivery = never, RPolicy = never, RBod
   queue: SqsQueue<A, I, RS>,
   options: ConsumerOptions & Parts<RBody, RListener> & HandlerOptions<E, RRedelivery, RPolicy>,
   handler: Handler<A, E, R>
-): Layer.Layer<never, StartError | PollError, Sqs | RS | R | RRedelivery | RPolicy | RBody | RListener> =>
+): Layer.Layer<never, StartError | PollError, Sqs | RS | HandlerNeeds<R> | RRedelivery | RPolicy | RBody | RListener> =>
   Layer.scopedDiscard(run(queue, options, handler))
 
 /**

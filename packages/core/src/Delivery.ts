@@ -5,6 +5,7 @@
  */
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import type { AttemptTimedOut, Policy, TotalTimedOut } from "./Policy.js"
 import type { Redelivery, TagsOf } from "./Redelivery.js"
 import type { LeaseLost, Settled } from "./Settlement.js"
@@ -25,6 +26,25 @@ export interface HandlerOptions<E, R = never, RPolicy = R> {
   /** whether a handler whose lease is lost is interrupted (the default) or may go on */
   readonly onLeaseLost?: "interrupt" | "continue" | undefined
 }
+
+/**
+ * What nobody can provide: it stands for the `Scope` that a handler needs.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface HandlerIsNotScoped {
+  readonly HandlerIsNotScoped: "wrap what the handler does in Effect.scoped"
+}
+
+/**
+ * What a handler needs. A `Scope` would be that of the consumer, and what each run acquires in it would pile up until the consumer
+ * ends: a handler that acquires resources scopes them itself, with `Effect.scoped`, and one that does not cannot be run.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type HandlerNeeds<R> = R extends Scope.Scope ? HandlerIsNotScoped : R
 
 /**
  * Which delivery something is about: an event, a line of a report.
@@ -77,7 +97,7 @@ export interface Delivery<out A> {
   readonly process: <E, R, RRedelivery = never, RPolicy = never>(
     handler: (body: A, delivery: Delivery<A>) => Effect.Effect<void, E, R>,
     options?: HandlerOptions<E, RRedelivery, RPolicy>
-  ) => Effect.Effect<Settled, never, R | RRedelivery | RPolicy>
+  ) => Effect.Effect<Settled, never, HandlerNeeds<R> | RRedelivery | RPolicy>
   /** gives it back, unrun, visible to others after `after` (default: at once) */
   readonly release: (after?: Duration.DurationInput) => Effect.Effect<Settled>
 }

@@ -200,6 +200,22 @@ export const needs = () => {
   same<Stream.Stream.Context<typeof _watched>, Sqs.Sqs | Quota | Listener | Keys>(true)
   const _sealed = Consumer.stream(SealedJobs)
   same<Stream.Stream.Context<typeof _sealed>, Sqs.Sqs | Keys>(true)
+  // a handler's Scope is none of the consumer's, nor of who runs it: what it acquires would pile up
+  const leaks = () =>
+    Effect.zipRight(
+      Effect.asVoid(Pdf),
+      Effect.addFinalizer(() => Effect.void)
+    )
+  const _leaks = Effect.scoped(Consumer.run(ReportJobs, {}, leaks))
+  same<NeedsOf<typeof _leaks>, Sqs.Sqs | Pdf | Delivery.HandlerIsNotScoped>(true)
+  const _leakingLayer = Consumer.layer(ReportJobs, {}, leaks)
+  same<Layer.Layer.Context<typeof _leakingLayer>, Sqs.Sqs | Pdf | Delivery.HandlerIsNotScoped>(true)
+  const _leakingMade = Effect.scoped(Consumer.make(ReportJobs, {}, leaks))
+  same<NeedsOf<typeof _leakingMade>, Sqs.Sqs | Pdf | Delivery.HandlerIsNotScoped>(true)
+  const _leakingStream = Stream.mapEffect(Consumer.stream(ReportJobs), (d) => d.process(leaks))
+  same<Stream.Stream.Context<typeof _leakingStream>, Sqs.Sqs | Pdf | Delivery.HandlerIsNotScoped>(true)
+  const _leakingBatch = BatchHandler.make(ReportJobs, { size: 10, window: "1 second" }, leaks)
+  same<NeedsOf<typeof _leakingBatch>, Pdf | Delivery.HandlerIsNotScoped>(true)
   // a handler in a scope of its own needs none of the consumer's
   const _scoped = Consumer.run(ReportJobs, {}, () => Effect.scoped(Effect.addFinalizer(() => Effect.void)))
   same<NeedsOf<typeof _scoped>, Sqs.Sqs>(true)

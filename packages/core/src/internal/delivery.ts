@@ -341,7 +341,7 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
   process<E, R, R2 = never, R3 = never>(
     handler: (body: A, delivery: Delivery<A>) => Effect.Effect<void, E, R>,
     options?: HandlerOptions<E, R2, R3>
-  ): Effect.Effect<Settled, never, R | R2 | R3> {
+  ): Effect.Effect<Settled, never, any> {
     return Effect.flatMap(Effect.runtime<R | R2 | R3>(), (runtime) => {
       const taken = this.claim()
       if (taken !== undefined) return Effect.succeed(taken)
