@@ -49,6 +49,31 @@ describe("behind a failure", () => {
     )
   )
 
+  it.effect(
+    "a lease that is lost by the call that the last beat has filled: what is behind is given back, and beats no more",
+    () =>
+      play(
+        {
+          faults: Fault.entries((_, index) => index === 8, "MessageNotInflight", { senderFault: true }).pipe(
+            Fault.on("ChangeMessageVisibilityBatch"),
+            Fault.times(1)
+          )
+        },
+        ({ receives, runs, sqs, work }) =>
+          Effect.gen(function* () {
+            // ten: the last beat that is asked for fills the call, and sends it
+            const bodies = Array.from({ length: 10 }, (_, i) => `a${i}`)
+            yield* put(sqs, ...bodies)
+            yield* work({ ...quick, lease: { visibility: "20 seconds" } }, (_, nth) =>
+              nth === 1 && runs.length === 1 ? Effect.sleep("1 minute") : Effect.void
+            )
+            yield* Effect.sleep("2 minutes")
+            assert.deepStrictEqual(runs, bodies)
+            assert.deepStrictEqual(receives(), Object.fromEntries(bodies.map((body, i) => [body, i < 8 ? 1 : 2])))
+          })
+      )
+  )
+
   const poisoned = (options: Options, simulated: Simulated = { maxReceiveCount: 5 }, workers = 1) =>
     play(simulated, ({ receives, runs, sqs, work }) =>
       Effect.gen(function* () {

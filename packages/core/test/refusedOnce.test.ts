@@ -69,6 +69,31 @@ describe("a refused extension", () => {
     })
   )
 
+  it.effect("by hand, at once, in the call that it filled: the handler is interrupted all the same", () =>
+    Effect.gen(function* () {
+      const ends = yield* play(
+        {
+          messages: 10,
+          queue: {
+            faults: Fault.entries((_, index) => index === 9, "MessageNotInflight", { senderFault: true }).pipe(
+              Fault.on("ChangeMessageVisibilityBatch"),
+              Fault.times(1)
+            )
+          },
+          worker: { ...worker, concurrency: 10 },
+          handler: (_, delivery) =>
+            Effect.zipRight(Effect.ignore(delivery.extend("30 seconds")), Effect.sleep("5 seconds"))
+        },
+        (stage) =>
+          Effect.gen(function* () {
+            yield* Effect.sleep(seconds(3))
+            return stage.deliveries().flatMap((d) => d.runs.flatMap((run) => run.outcome ?? []))
+          })
+      )
+      assert.deepStrictEqual(ends, ["interrupted"])
+    })
+  )
+
   it.effect("by a beat, while a handler failed: nothing is given back that is not ours", () =>
     Effect.gen(function* () {
       for (const redelivery of [Redelivery.release("3 seconds"), Redelivery.deadLetter]) {

@@ -35,6 +35,16 @@ describe("Invariants: order in a group", () => {
     assert.notInclude(broken(journal, { kind: "fifo" }), "groupOrder")
   })
 
+  it("nor is one that starts while another runs that SQS had moved away, its lease cut short by an older handle", () => {
+    const journal = (moved: boolean) => {
+      const built = new Builder().sent("a", "g").sent("b", "g").receive(["a"], 5).at(6).receive(["a"], 30).start("a#2")
+      if (moved) built.change("a#1", 0).deadLettered("a")
+      return built.at(7).receive(["b"], 30).start("b#1")
+    }
+    assert.notInclude(broken(journal(true), { kind: "fifo" }), "groupOrder")
+    assert.include(broken(journal(false), { kind: "fifo" }), "groupOrder")
+  })
+
   for (const [what, visibility, expected] of [
     ["nor is one that starts under a lease that SQS had ended, its answer was long on its way", 1, "startsUnderLease"],
     ["but under a lease that lasts it is", 30, "groupOrder"]

@@ -42,7 +42,8 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
   /** its body was none: a policy decides, and it keeps its place until it is settled */
   rejected = false
   readonly lease: HeldLease
-  private decodedBody: A | undefined
+  /** once it is decoded */
+  body = undefined as A
   private claimed = false
   private startedAt = 0
   private run: Run<LiveDelivery<any>> | undefined
@@ -61,14 +62,6 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
   }
 
   // ---- facts ---------------------------------------------------------------------------------------------------
-
-  get body(): A {
-    return this.decodedBody as A
-  }
-
-  set body(body: A) {
-    this.decodedBody = body
-  }
 
   get messageId(): string {
     return this.message.messageId
@@ -131,6 +124,8 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
     const fiber = forker.fork(Effect.suspend(() => run.handler(this)))
     this.fiber = fiber
     fiber.addObserver((exit) => this.ended(exit))
+    // what it did before it first waited may have ended the lease
+    if (this.lease.lost !== undefined) this.interruptLost()
   }
 
   /** Each try calls the handler anew. One whose pause outlived the lease, as that of a process that slept, does not begin. */
@@ -194,6 +189,7 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
         Effect.as(Effect.logError(`The redelivery policy of ${queue} failed`, died), Leave)
       )
     )
+    const before = this.lease.lost
     const fiber = forker.fork(decision)
     this.deciding = fiber
     fiber.addObserver((exit) => {
@@ -205,6 +201,7 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
       else this.settle(Leave, error)
       this.host.placeFree()
     })
+    if (this.lease.lost !== before) this.interruptLost()
   }
 
   /** A stop's deadline: the handler, or the policy, is interrupted, and nobody waits here. */
@@ -221,6 +218,10 @@ export class LiveDelivery<A = unknown> implements Delivery<A>, LeaseOwner {
       this.leavePlace()
       return this.finish({ asked: Leave, confirmed: false, problem: lost })
     }
+    this.interruptLost()
+  }
+
+  private interruptLost(): void {
     if (this.fiber !== undefined && this.run!.onLeaseLost === "interrupt") interrupt(this.fiber)
     // nothing that it may still decide can be done; one that hangs would keep the delivery for ever
     if (this.deciding !== undefined) interrupt(this.deciding)

@@ -78,6 +78,8 @@ export class HeldLease implements Watched {
         lost: (reason, cause) => this.lose(reason, cause)
       })
     )
+    // its first beat may have filled a call whose answer ended this lease
+    if (this.sealed || this.lost !== undefined) this.stopHeartbeat()
   }
 
   private stopHeartbeat(): void {

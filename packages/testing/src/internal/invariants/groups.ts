@@ -37,7 +37,12 @@ const ofGroup = (lives: ReadonlyArray<MessageLife>, mine: ReadonlySet<Delivery>)
       (o) => o.delivery.messageId !== delivery.messageId && (o.run.ended === undefined || o.run.ended.index > index)
     )
     // what a consumer may still believe when SQS has ended a lease is for `startsUnderLease`
-    if (other !== undefined && isLeased(other.delivery, lives, at, index) && isLeased(delivery, lives, at, index)) {
+    if (
+      other !== undefined &&
+      isLeased(other.delivery, lives, at, index) &&
+      isLeased(delivery, lives, at, index) &&
+      !wasMoved(other.delivery, lives, delivery)
+    ) {
       findings.push(ofDelivery(delivery, at, `run started while ${other.delivery.messageId} of its group was running`))
     }
     while (settled < position && isGone(lives[settled]!, delivery, index)) settled++
@@ -70,6 +75,14 @@ const isLeased = (delivery: Delivery, lives: ReadonlyArray<MessageLife>, at: num
     (life) =>
       life.messageId === delivery.messageId &&
       life.deliveries.some((d) => d.received.index > delivery.received.index && d.received.index < index)
+  )
+
+/** Somebody else's handle ended its lease, and SQS moved it away before it gave out the next. */
+const wasMoved = (running: Delivery, lives: ReadonlyArray<MessageLife>, next: Delivery): boolean =>
+  lives.some(
+    (life) =>
+      life.messageId === running.messageId &&
+      life.deadLettered.some((d) => d.index > running.received.index && d.index < next.received.index)
   )
 
 /** A message is out of the way when its deletion was confirmed, or when SQS had removed it before it gave out the next. */
