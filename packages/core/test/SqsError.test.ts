@@ -167,6 +167,34 @@ describe("fromCode", () => {
     assert.deepStrictEqual(actionOf("SendMessageBatch", "KMS.AccessDeniedException"), ["kms:GenerateDataKey", true])
   })
 
+  it("says what is wrong and what to do, each in its own words", () => {
+    const limit = "Total VisibilityTimeout for the message is beyond the limit [43200 seconds]"
+    const errors = [
+      answer("QueueDoesNotExist"),
+      answer("AccessDenied"),
+      answer("KmsDisabled"),
+      answer("ExpiredToken"),
+      answer("RequestThrottled"),
+      answer("OverLimit"),
+      answer("MessageNotInflight"),
+      answer("ReceiptHandleIsInvalid"),
+      answer("InvalidParameterValue", { detail: limit }),
+      answer("InvalidParameterValue"),
+      answer("InternalError", { httpStatus: 500 })
+    ]
+    const said = errors.map(({ code, detail, message }) => {
+      const [before, after] = message.split(` (${code}: ${detail}). `)
+      return { what: before!.replace("ReceiveMessage on jobs: ", ""), remedy: after! }
+    })
+    for (const { remedy, what } of said) {
+      assert.match(what, /^[a-z][a-z0-9 ']{6,}$/)
+      assert.match(remedy, /^[A-Z].{10,}\.$/)
+    }
+    assert.strictEqual(new Set(said.map(({ what }) => what)).size, said.length)
+    assert.strictEqual(new Set(said.map(({ remedy }) => remedy)).size, said.length)
+    assert.isFalse(errors[8]!.retryable)
+  })
+
   it("says operation, queue, code, text and a remedy", () => {
     assert.strictEqual(
       answer("QueueDoesNotExist", { detail: "The specified queue does not exist." }).message,

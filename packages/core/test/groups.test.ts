@@ -5,13 +5,16 @@ import { Delete, Leave, Release, type Settled } from "../src/Settlement.js"
 /** A member as the dispatcher has it in hand; `back` holds what was given back, in that order. */
 class Waiting implements Member {
   phase: Member["phase"] = "waiting"
-  readonly message = { groupId: "g" }
+  readonly message: { readonly groupId: string }
   readonly lease = { remainingMs: 30_000 }
 
   constructor(
     readonly messageId: string,
-    private readonly back: Array<string>
-  ) {}
+    private readonly back: Array<string>,
+    groupId: string
+  ) {
+    this.message = { groupId }
+  }
 
   giveBack(): void {
     this.phase = "ending"
@@ -31,13 +34,14 @@ const stage = (mostHeld = 10) => {
     }
   }
   const groups = new Groups<Waiting>(forker, { mostHeld, beats: true })
-  const receive = (...ids: ReadonlyArray<string>) =>
+  const receiveOf = (groupId: string, ...ids: ReadonlyArray<string>) =>
     ids.map((id) => {
-      const member = new Waiting(id, back)
+      const member = new Waiting(id, back, groupId)
       groups.enter(member)
       return member
     })
-  return { back, groups, receive, ring: () => alarm?.() }
+  const receive = (...ids: ReadonlyArray<string>) => receiveOf("g", ...ids)
+  return { back, groups, receive, receiveOf, ring: () => alarm?.() }
 }
 
 const deleted: Settled = { asked: Delete, confirmed: true, problem: undefined }
@@ -72,6 +76,24 @@ describe("the order of a group", () => {
     assert.deepStrictEqual(back, ["second", "third"])
     assert.strictEqual(groups.blocked, 1)
   })
+
+  for (const [which, room] of [
+    [0, 2],
+    [1, 1]
+  ] as const) {
+    it(`what is left behind number ${which + 1} that went makes room to hold ${room} of others`, () => {
+      const { back, groups, receive, receiveOf } = stage(2)
+      const [head, ...held] = receive("head", "first", "second")
+      groups.settled(head!, failed)
+      held[which]!.giveBack()
+      groups.settled(held[which]!, left)
+      assert.deepStrictEqual(back, ["first", "second"].slice(which))
+      assert.strictEqual(groups.blocked, which)
+      const [other, ...behind] = receiveOf("h", "other", "next", "last")
+      groups.settled(other!, failed)
+      assert.strictEqual(behind.filter((m) => m.phase === "waiting").length, room)
+    })
+  }
 
   it("one that is on its way back is not overtaken when its head went elsewhere", () => {
     const { back, groups, receive, ring } = stage()
