@@ -145,6 +145,19 @@ describe("Invariants: what a consumer knows", () => {
     assert.deepStrictEqual(broken(journal), [])
   })
 
+  it("nor is one without an answer: a release follows at once, and is no other try of it", () => {
+    const again = (seconds: number) =>
+      running()
+        .at(5)
+        .end("m#1", "failure")
+        .change("m#1", 10, { takes: 1, outcome: { _tag: "Interrupted" } })
+        .at(6)
+        .change("m#1", seconds)
+        .at(7)
+    assert.notInclude(broken(again(0)), "retriedByClass")
+    assert.include(broken(again(9)), "retriedByClass")
+  })
+
   it("a release that follows a release is", () => {
     const journal = running()
       .at(5)

@@ -100,8 +100,8 @@ export const usualExtensions = (deliveries: ReadonlyArray<Delivery>): ReadonlySe
 
 /**
  * Tells releases with a delay from beats. After the last run's end a change is a release, if the delivery is never deleted,
- * and if it is the last or asks for what no beat asks. When it never ran, its last change is one if it shortens the lease, or
- * got what no beat asks, with those tries before it that failed.
+ * and if it is the last or asks for what no beat asks. When it never ran, its last change is one if no beat asks for so much, and
+ * it shortens the lease or was done, with those tries before it that failed.
  */
 export const classify = (delivery: Delivery, usual: ReadonlySet<number>): ReadonlyArray<Ask> => {
   const { asks, deadlines, runs } = delivery
@@ -117,13 +117,15 @@ export const classify = (delivery: Delivery, usual: ReadonlySet<number>): Readon
       i < asks.length - 1 &&
       (usual.has(ask.timeoutSeconds!) ||
         (ask.outcome === "done" && until(ask) > before(ask)) ||
-        // another try of a release asks for less and less
-        asks.slice(i + 1).some((later) => later.timeoutSeconds! > ask.timeoutSeconds!))
+        // another try of a release asks for less and less, by as much as has passed
+        asks.slice(i + 1).some((later) => later.timeoutSeconds! > ask.timeoutSeconds!) ||
+        (ask.outcome !== "done" && until(asks[i + 1]!) < until(ask) - 1000))
     const kept = asks.findLastIndex(keeps)
     return asks.map((ask, i) => (ask.kind === "beat" && ask.sent.index > ended.index && i > kept ? release(ask) : ask))
   }
   const isUnusual = (ask: Ask) => ask.outcome === "done" && usual.size > 0 && !usual.has(ask.timeoutSeconds!)
-  const isRelease = (ask: Ask) => ask.kind === "beat" && (until(ask) < before(ask) || isUnusual(ask))
+  const shortens = (ask: Ask) => until(ask) < before(ask) && !usual.has(ask.timeoutSeconds!)
+  const isRelease = (ask: Ask) => ask.kind === "beat" && (shortens(ask) || isUnusual(ask))
   // the last one, and those before it of which it is another try
   const others = asks.findLastIndex((ask, i) => !isRelease(ask) || (i < asks.length - 1 && ask.outcome === "done"))
   return asks.map((ask, i) => (i > others ? release(ask) : ask))
