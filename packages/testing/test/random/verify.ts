@@ -168,12 +168,13 @@ const recovers = ({ calm }: Played): Array<Broken> => {
 /**
  * A receive count that is spent without a run: a stop gives back what waits, and in a FIFO group so does a failure where
  * more wait than may be held. With very few receives allowed that can be all of them. Without beats a group's leases run
- * out again and again behind one long run.
+ * out again and again behind one long run, and in slots of a second or two any slow answer loses its head's.
  */
 const isKnown = ({ scene }: Played, { name }: Broken): boolean =>
   name === "neverRanNeverDead" &&
   (scene.kind === "fifo"
-    ? (scene.maxReceiveCount ?? 100) < 6 || scene.workers.some((w) => w.heartbeatMs === "off")
+    ? (scene.maxReceiveCount ?? 100) < 6 ||
+      scene.workers.some((w) => w.heartbeatMs === "off" || (w.visibilityS ?? scene.queueVisibilityS) < 3)
     : (scene.maxReceiveCount ?? 100) < 3)
 
 export const verify = (played: Played): ReadonlyArray<Broken> => {
