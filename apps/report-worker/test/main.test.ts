@@ -134,7 +134,7 @@ describe("report-worker", () => {
         )
         assertOneClearMessage(
           yield* (yield* program({ REPORT_DRAIN: "soon" }, "worker")).ended,
-          /REPORT_DRAIN is "soon": expected a duration such as "90 seconds"\nSet them right/,
+          /REPORT_DRAIN is "soon": expected a duration such as 90s, 2m or "2 minutes"\nSet them right/,
           2
         )
       }),
