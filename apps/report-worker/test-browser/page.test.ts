@@ -227,7 +227,7 @@ describe("the page", () => {
         await page.getByRole("status").getByText("Dead letters: 1").waitFor()
         await page.getByRole("button", { name: "한국어" }).click()
         await page.getByText("1개 모두 선택").waitFor()
-        assert.strictEqual(await page.getByRole("status").count(), 0)
+        assert.strictEqual(await page.getByRole("status").textContent(), "")
       })
     }).pipe(Effect.provide(on({ tokens })))
   )
